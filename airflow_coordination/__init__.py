@@ -1,0 +1,1 @@
+"""Leases for partitioned Spark work in Airflow."""

@@ -1,0 +1,86 @@
+"""A finished piece of output, as a lease sees it: an address and a digest. What is in it is the outputs room's business."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from airflow_coordination.leases.errors import InvalidInputError
+
+MAX_BLOCKS_BYTES = 64 * 1024
+Mode = Literal["replace", "append"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A finished piece of output: one directory with an immutable manifest in it.
+
+    :param dataset: the dataset it belongs to.
+    :param address: where its manifest is.
+    :param digest: SHA-256 of the manifest, so that a reader knows it has the right one.
+    :param rows: rows in it (and in what it follows).
+    :param bytes: bytes in it (and in what it follows).
+    :param follows: digest of the manifest that this one names as its predecessor; a reader that has this
+        block has that one too, so the store keeps only the newest of such a chain.
+    :param mode: ``"append"`` adds to what the partition published before; ``"replace"`` (default) replaces
+        it, unless this generation's progress was carried over from it.
+    """
+
+    dataset: str
+    address: str
+    digest: str
+    rows: int = 0
+    bytes: int = 0
+    follows: str | None = None
+    mode: Mode = "replace"
+
+    def __post_init__(self) -> None:
+        for field in ("dataset", "address", "digest"):
+            value = getattr(self, field)
+            if not isinstance(value, str) or not value:
+                raise InvalidInputError(f"block.{field}", value, "is empty", "Make blocks with lease.publish(…)")
+
+
+def merge(known: Iterable[Block], new: Iterable[Block]) -> tuple[Block, ...]:
+    """Return ``known`` and ``new`` together, each once, a follower in the place of what it follows.
+
+    A block that is already known (same dataset and digest) is not added twice: saving again after a lost
+    answer must not double rows.
+    """
+    merged = list(known)
+    for block in new:
+        if any((b.dataset, b.digest) == (block.dataset, block.digest) for b in merged):
+            continue
+        followed = next(
+            (i for i, b in enumerate(merged) if b.dataset == block.dataset and b.digest == block.follows), None
+        )
+        if followed is None:
+            merged.append(block)
+        else:
+            before = merged[followed]
+            merged[followed] = replace(block, rows=before.rows + block.rows, bytes=before.bytes + block.bytes)
+    return tuple(merged)
+
+
+def dump_blocks(blocks: Sequence[Block]) -> str:
+    """Return ``blocks`` as JSON text for the store.
+
+    :raises InvalidInputError: above 64 KiB: publish with ``lease.publish``, whose blocks chain.
+    """
+    fields = [[b.dataset, b.address, b.digest, b.rows, b.bytes, b.follows, b.mode] for b in blocks]
+    text = json.dumps(fields, separators=(",", ":"))
+    if len(text) > MAX_BLOCKS_BYTES:
+        raise InvalidInputError(
+            "blocks",
+            f"{len(blocks)} blocks",
+            f"take {len(text)} bytes, the limit is {MAX_BLOCKS_BYTES}",
+            "Publish with lease.publish(…), whose blocks name their predecessor instead of piling up",
+        )
+    return text
+
+
+def load_blocks(text: str | None) -> tuple[Block, ...]:
+    """Return the blocks that :func:`dump_blocks` wrote."""
+    return tuple(Block(*fields) for fields in json.loads(text)) if text else ()

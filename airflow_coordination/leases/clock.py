@@ -1,0 +1,76 @@
+"""Time and chance, injected so that the real code runs in virtual time (design decision 12)."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime) -> int:
+    """Return ``moment`` as whole microseconds since 1970; the inverse of :func:`from_micros`."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Return the UTC moment that lies ``micros`` microseconds after 1970."""
+    return EPOCH + micros * _MICROSECOND
+
+
+class Clock(Protocol):
+    """What the protocol needs of time. Wall time never decides what counts; it is for people and for SQLite."""
+
+    def now(self) -> datetime:
+        """Return the wall time, timezone-aware, in UTC."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back; only differences mean anything."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for ``seconds``."""
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until ``event`` is set, for ``seconds`` at most; return whether it is set."""
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        return event.wait(seconds)
+
+
+class Randomness:
+    """Operation ids, jitter, and the draw that keeps a class from starving.
+
+    :param source: a :class:`random.Random`; the system's own generator unless a test gives a seeded one.
+    """
+
+    def __init__(self, source: random.Random | None = None) -> None:
+        self._random = source or random.SystemRandom()
+
+    def op_id(self) -> str:
+        """Return a fresh operation id: 96 random bits as 24 hexadecimal digits."""
+        return f"{self._random.getrandbits(96):024x}"
+
+    def chance(self, probability: float) -> bool:
+        """Return true with the given probability."""
+        return self._random.random() < probability
+
+    def jitter(self, seconds: float, share: float = 0.2) -> float:
+        """Return ``seconds`` moved by up to ``share`` of itself in either direction."""
+        return seconds * (1 + share * (2 * self._random.random() - 1))

@@ -1,0 +1,221 @@
+"""Everything that can go wrong, as one small tree.
+
+::
+
+    CoordinationError
+    ├── InvalidInputError (also a ValueError): names the field, the value and the remedy
+    │   ├── InvalidKeyError
+    │   ├── PayloadError
+    │   ├── ProgressStateError
+    │   └── SettingsError
+    ├── PartitionNotFoundError
+    ├── PartitionNotOwnedError
+    ├── PartitionUpdateError
+    ├── OutcomeUnknownError
+    ├── StoreUnavailableError
+    ├── StoreMismatchError
+    ├── SchemaVersionError
+    └── NoProgressError
+
+Back-end exceptions never leave a store: they are wrapped at its edge and chained as ``__cause__``.
+Every exception keeps its arguments in ``args``, so that it survives pickling between processes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_coordination.leases.partition import Ending, Fence
+
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """Return ``value`` as one short printable line: control and bidi characters escaped, long ones cut."""
+    text = ascii(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+class CoordinationError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InvalidInputError(CoordinationError, ValueError):
+    """A value from outside cannot be used.
+
+    :param field: the name of the argument, option or column.
+    :param value: the value as it was given.
+    :param problem: what is wrong with it.
+    :param remedy: what to do instead.
+    """
+
+    def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
+        super().__init__(field, value, problem, remedy)
+        self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.field}={shown(self.value)}: {self.problem}. {self.remedy}"
+
+
+class InvalidKeyError(InvalidInputError):
+    """A partition key, source or prefix that no store can hold."""
+
+
+class PayloadError(InvalidInputError):
+    """A payload that is not a JSON object of at most 4 KB."""
+
+
+class ProgressStateError(InvalidInputError):
+    """Progress that cannot be written as JSON, is too big, or cannot be read back (promise S14)."""
+
+
+class SettingsError(InvalidInputError):
+    """A setting that is unknown, of the wrong type, or makes no sense."""
+
+
+class PartitionNotFoundError(CoordinationError):
+    """No such partition (Data Prepper: ``PartitionNotFoundException``).
+
+    :param key: the partition key.
+    :param source: the source it was looked up in.
+    """
+
+    def __init__(self, key: str, source: str) -> None:
+        super().__init__(key, source)
+        self.key, self.source = key, source
+
+    def __str__(self) -> str:
+        return (
+            f"Partition {shown(self.key)} does not exist in source {shown(self.source)}. "
+            "If it was deleted by hand, run the supplier again to create it anew."
+        )
+
+
+class PartitionNotOwnedError(CoordinationError):
+    """The fence this call was made under is no longer the current one (Data Prepper: ``PartitionNotOwnedException``).
+
+    :param key: the partition key.
+    :param held: the fence the caller holds.
+    :param current: the fence the partition has now, ``None`` when it has none.
+    :param ending: how the caller's own tenure ended, ``None`` when nobody can tell any more.
+    :param owner: who holds the partition now, ``None`` when nobody does.
+    """
+
+    def __init__(
+        self, key: str, held: Fence, current: Fence | None, ending: Ending | None, owner: str | None = None
+    ) -> None:
+        super().__init__(key, held, current, ending, owner)
+        self.key, self.held, self.current, self.ending, self.owner = key, held, current, ending, owner
+
+    def __str__(self) -> str:
+        holder = f"it is now held by {shown(self.owner)}" if self.owner else "nobody holds it now"
+        if self.owner and self.current:
+            holder += f" under fence {self.current}"
+        how = f"this tenure ended: {self.ending}" if self.ending else "how this tenure ended is no longer known"
+        return (
+            f"Partition {shown(self.key)} is not owned under fence {self.held}: {how}; {holder}. "
+            "Stop this work: nothing it writes counts any more."
+        )
+
+
+class PartitionUpdateError(CoordinationError):
+    """The store answered that it cannot carry out this write (Data Prepper: ``PartitionUpdateException``).
+
+    :param action: what was attempted, for example ``"complete"``.
+    :param key: the partition key.
+    :param reason: why, and what to do.
+    """
+
+    def __init__(self, action: str, key: str, reason: str) -> None:
+        super().__init__(action, key, reason)
+        self.action, self.key, self.reason = action, key, reason
+
+    def __str__(self) -> str:
+        return f"Cannot {self.action} partition {shown(self.key)}: {self.reason}"
+
+
+class OutcomeUnknownError(CoordinationError):
+    """A write may or may not have been applied, and the store could not be asked until the deadline (promise S6).
+
+    :param action: what was attempted.
+    :param reason: the last thing the store's connection said.
+    """
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(action, reason)
+        self.action, self.reason = action, reason
+
+    def __str__(self) -> str:
+        return (
+            f"It is not known whether {self.action} was applied: {self.reason}. Nothing can count twice; "
+            "the next owner, or `airflow coordination show`, sees what the store holds."
+        )
+
+
+class StoreUnavailableError(CoordinationError):
+    """No attempt can have reached the store, so nothing was written.
+
+    :param action: what was attempted.
+    :param reason: what the connection said.
+    """
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(action, reason)
+        self.action, self.reason = action, reason
+
+    def __str__(self) -> str:
+        return f"The store could not be reached to {self.action}: {self.reason}. Nothing was written; try again."
+
+
+class StoreMismatchError(CoordinationError):
+    """Two parts of a deployment do not talk to the same store (promise S18).
+
+    :param expected: id of the store the other side used.
+    :param actual: id of the store used here.
+    :param where: what carried the expected id.
+    """
+
+    def __init__(self, expected: str, actual: str, where: str) -> None:
+        super().__init__(expected, actual, where)
+        self.expected, self.actual, self.where = expected, actual, where
+
+    def __str__(self) -> str:
+        return (
+            f"{self.where} belongs to store {self.expected}, but this process uses store {self.actual}. "
+            "Give both the same store URL or connection."
+        )
+
+
+class SchemaVersionError(CoordinationError):
+    """The store was made by code that is too new or too old for this one (promise S16).
+
+    :param store: the store, without credentials.
+    :param problem: what does not fit.
+    :param remedy: the command to run.
+    """
+
+    def __init__(self, store: str, problem: str, remedy: str) -> None:
+        super().__init__(store, problem, remedy)
+        self.store, self.problem, self.remedy = store, problem, remedy
+
+    def __str__(self) -> str:
+        return f"Store {self.store}: {self.problem}. {self.remedy}"
+
+
+class NoProgressError(CoordinationError):
+    """Work under a lease showed no sign of progress for too long (promise L8).
+
+    :param key: the partition key.
+    :param seconds: how long nothing was seen, in seconds.
+    """
+
+    def __init__(self, key: str, seconds: float) -> None:
+        super().__init__(key, seconds)
+        self.key, self.seconds = key, seconds
+
+    def __str__(self) -> str:
+        return (
+            f"Partition {shown(self.key)} showed no progress for {self.seconds:.0f} s; its work is cancelled. "
+            "Call lease.alive() in long steps, or raise no_progress_timeout."
+        )

@@ -1,0 +1,74 @@
+"""How a task hands its tenure to the Spark driver it starts: through the driver's environment, never argv."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.partition import Fence
+from airflow_coordination.leases.settings import Settings
+
+HANDOVER_VARIABLE: Final = "COORDINATION_HANDOVER"
+STORE_VARIABLE: Final = "COORDINATION_STORE"
+REPORT_MARKER: Final = "[coordination] "
+"""Prefix of the lines on standard output with which a driver tells its task what happened: JSON follows."""
+
+_DURATIONS = ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """What a driver needs to go on with a tenure. Nothing in it is secret.
+
+    :param source: the source's name.
+    :param partition_prefix: its prefix, if any.
+    :param key: the partition.
+    :param fence: the tenure.
+    :param owner: the owner's text.
+    :param settings: timers and limits.
+    :param store_id: the store the task used (promise S18).
+    :param output_root: where blocks go, ``None`` if the job publishes nothing through us.
+    :param max_leases: how many leases the driver may work through, this one included.
+    :param max_runtime: it starts no further lease after this many seconds; ``None`` = no limit.
+    """
+
+    source: str
+    partition_prefix: str | None
+    key: str
+    fence: Fence
+    owner: str
+    settings: Settings
+    store_id: str
+    output_root: str | None = None
+    max_leases: int = 1
+    max_runtime: float | None = None
+
+    def to_json(self) -> str:
+        """Return it as JSON text for the driver's environment."""
+        fields = asdict(self)
+        fields["fence"] = str(self.fence)
+        settings = fields["settings"]
+        for name in _DURATIONS:
+            settings[name] = None if settings[name] is None else settings[name].total_seconds()
+        return json.dumps(fields)
+
+    @classmethod
+    def from_json(cls, text: str) -> HandOver:
+        """Return what :meth:`to_json` wrote.
+
+        :raises SettingsError: when ``text`` is something else.
+        """
+        try:
+            fields = json.loads(text)
+            settings = fields.pop("settings")
+            for name in _DURATIONS:
+                settings[name] = None if settings[name] is None else timedelta(seconds=settings[name])
+            fence = Fence.parse(fields.pop("fence"))
+            return cls(fence=fence, settings=Settings(**settings), **fields)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SettingsError(
+                HANDOVER_VARIABLE, text, f"is no hand-over ({error})", "Submit through LeasedSparkSubmitOperator"
+            ) from error

@@ -1,0 +1,55 @@
+"""Keys and source identifiers: what they may contain, and how parts are joined (promises S15, X5)."""
+
+from __future__ import annotations
+
+from airflow_coordination.leases.errors import InvalidKeyError
+
+MAX_KEY_BYTES = 2048
+MAX_SOURCE_BYTES = 255
+SEPARATOR = "|"
+GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
+"""Key of the item that holds a source's global state (Data Prepper's own name for it)."""
+
+
+def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> str:
+    """Return ``key`` if every store can hold it.
+
+    :param key: 1 to ``limit`` bytes of UTF-8 without NUL.
+    :param field: how the error names it.
+    :raises InvalidKeyError: otherwise.
+    """
+    if not isinstance(key, str):
+        raise InvalidKeyError(field, key, f"is {type(key).__name__}, not text", "Give a string")
+    if not key:
+        raise InvalidKeyError(field, key, "is empty", f"Give 1 to {limit} bytes of text")
+    if "\x00" in key:
+        raise InvalidKeyError(field, key, "contains NUL, which PostgreSQL cannot store", "Remove the character")
+    try:
+        size = len(key.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InvalidKeyError(field, key, "contains a lone surrogate", "Give text that UTF-8 can encode") from error
+    if size > limit:
+        raise InvalidKeyError(
+            field, key, f"has {size} bytes of UTF-8, the limit is {limit}", "Use a shorter key, for example a hash"
+        )
+    return key
+
+
+def encode_part(part: str) -> str:
+    """Return ``part`` with the separator and the escape character percent-encoded, so that joining is injective."""
+    return part.replace("%", "%25").replace(SEPARATOR, "%7C")
+
+
+def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
+    """Return the stored ``sourceIdentifier``: ``[prefix|]source|kind`` as in Data Prepper, each part encoded first.
+
+    :param source: the source's name.
+    :param partition_prefix: keeps deployments that share a store apart, or ``None``.
+    :param kind: ``PARTITION`` or ``GLOBAL_STATE``.
+    :raises InvalidKeyError: when a part is empty, holds NUL, or the whole exceeds 255 bytes.
+    """
+    check_key(source, "source", MAX_SOURCE_BYTES)
+    parts = [source, kind]
+    if partition_prefix is not None:
+        parts.insert(0, check_key(partition_prefix, "partition_prefix", MAX_SOURCE_BYTES))
+    return check_key(SEPARATOR.join(encode_part(part) for part in parts), "source", MAX_SOURCE_BYTES)

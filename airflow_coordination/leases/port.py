@@ -1,0 +1,116 @@
+"""The port between the protocol and its stores. It belongs to its user, so it lives here; back ends live in ``stores``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.writes import (
+    Act,
+    AcquireHinted,
+    AcquireNext,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    OwnerWrite,
+    Retake,
+    Sweep,
+)
+
+
+class PartitionStore(Protocol):
+    """A store executes conditional steps. It has no policy and never repeats a step by itself.
+
+    Each method is one step. It returns the engine's answer, or raises:
+
+    * :class:`~.errors.StoreUnavailableError` when the step surely did not reach the engine or was surely not applied,
+    * :class:`~.errors.OutcomeUnknownError` when it may have been applied, now or later,
+    * :class:`~.errors.PartitionUpdateError` when the engine answered that it cannot (disk full, value too large),
+    * :class:`~.errors.SchemaVersionError` when the store was made by other code (checked once, on first use).
+
+    Every back-end exception is the ``__cause__`` of one of these.
+    """
+
+    @property
+    def store_id(self) -> str:
+        """The id this store was given when it was set up (promise S18)."""
+
+    @property
+    def description(self) -> str:
+        """The store's address without credentials, for people."""
+
+    @property
+    def reference(self) -> str | None:
+        """A URL without credentials that :func:`~airflow_coordination.stores.open_store` takes; ``None`` if none reaches it."""
+
+    @property
+    def has_fused_step(self) -> bool:
+        """Whether :meth:`complete_and_acquire` is one commit."""
+
+    def setup(self) -> None:
+        """Create the schema or migrate it to this code's version. Idempotent."""
+
+    def close(self) -> None:
+        """Give connections back."""
+
+    def now(self) -> datetime:
+        """Return the clock that decides when leases end: the server's where it has one."""
+
+    def register(self, source: str, facts: dict[str, Any]) -> None:
+        """Record or refresh a source and what is known of it (dag ids, settings)."""
+
+    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """Return the registered sources with their facts, by name."""
+
+    def create(self, write: Create) -> Created:
+        """Create what is absent; see :class:`~.writes.Create`. Repeating the same value is harmless and counts the same."""
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+
+    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+        """Acquire one known partition."""
+
+    def write(self, write: OwnerWrite) -> Answer:
+        """Apply an owner's write under its fence."""
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next in one commit; the second half only if the first applied in this execution."""
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due."""
+
+    def act(self, write: Act) -> Answer:
+        """Carry out a person's action."""
+
+    def get(self, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included, read so that every acknowledged write is seen."""
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:
+        """Return the ASSIGNED partition whose fence has this nonce."""
+
+    def find_task(self, source: str, task: str) -> Sequence[Partition]:
+        """Return the ASSIGNED partitions held by any try of this task identity."""
+
+    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
+        """Return key and token of what can be acquired now, in the acquisition order."""
+
+    def counts(self, source: str) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status, all four named."""
+
+    def outlook(self, source: str) -> Outlook:
+        """Return what can still happen in the source."""
+
+    def heads(
+        self, source: str, dataset: str | None = None, key: str | None = None, after: str | None = None, limit: int = 1000
+    ) -> Sequence[HeadRecord]:
+        """Return head records by key in byte order, of one dataset or one key if named, with a key above ``after``."""
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first."""

@@ -1,0 +1,78 @@
+"""All settings of a source's coordination, merged once into one frozen value."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.partition import positive
+
+RENEWALS_PER_LEASE: Final = 10
+SWEEP_INTERVAL: Final = timedelta(seconds=30)
+NEW_FIRST_PROBABILITY: Final = 1 / 8
+CREATE_PAGE: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The timers and limits of ``protocol.md``; one page of the docs lists them all.
+
+    :param ownership_timeout: how long a lease lasts without renewal; 10 minutes (the seed).
+    :param max_closed_count: this many closes complete a partition; ``None`` = no limit (Data Prepper: ``maxClosedCount``).
+    :param max_failures: this many failures park a partition.
+    :param max_lost_leases: this many leases lost without an ending park a partition.
+    :param retry_delay: wait after the first failure; doubles with each one, up to ``max_retry_delay``.
+    :param max_retry_delay: see ``retry_delay``.
+    :param no_progress_timeout: work that shows no progress for this long is cancelled; ``None`` = no watch.
+    :param request_deadline: how long one call may take with all its repetitions.
+    """
+
+    ownership_timeout: timedelta = timedelta(minutes=10)
+    max_closed_count: int | None = None
+    max_failures: int = 5
+    max_lost_leases: int = 5
+    retry_delay: timedelta = timedelta(seconds=30)
+    max_retry_delay: timedelta = timedelta(hours=1)
+    no_progress_timeout: timedelta | None = timedelta(minutes=60)
+    request_deadline: timedelta = timedelta(seconds=30)
+
+    def __post_init__(self) -> None:
+        for name in ("ownership_timeout", "max_retry_delay", "no_progress_timeout", "request_deadline"):
+            positive(name, getattr(self, name))
+        positive("retry_delay", self.retry_delay, zero=True)
+        for name in ("max_failures", "max_lost_leases", "max_closed_count"):
+            value = getattr(self, name)
+            if name == "max_closed_count" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(name, value, "is not a whole number above zero", "Give 1 or more")
+
+    @property
+    def renewal_interval(self) -> timedelta:
+        """How often a lease is renewed, before jitter: a tenth of the ownership timeout."""
+        return self.ownership_timeout / RENEWALS_PER_LEASE
+
+    def delay_after(self, failures: int) -> timedelta:
+        """Return the wait after the ``failures``-th failure."""
+        doublings = min(max(failures - 1, 0), 30)
+        return min(self.retry_delay * 2**doublings, self.max_retry_delay)
+
+
+def check_known(given: Collection[str], known: Collection[str], where: str) -> None:
+    """Refuse options that do not exist.
+
+    :param given: the names somebody wrote.
+    :param known: the names there are.
+    :param where: how the error names the place, for example ``source_coordination.store.dynamodb``.
+    :raises SettingsError: naming the first unknown one and its nearest known neighbour.
+    """
+    for name in given:
+        if name in known:
+            continue
+        near: list[Any] = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(sorted(known))}."
+        raise SettingsError(f"{where}.{name}", name, "is not an option here", hint)

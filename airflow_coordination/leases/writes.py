@@ -1,0 +1,228 @@
+"""The writes of the protocol, as values. One operation id = one content: a repeated write is the same value again.
+
+Durations, not times, travel: the store adds them to its own clock (promise S8). ``source`` is always the
+composed identifier (:func:`~airflow_coordination.leases.names.compose_source`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, StrEnum
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.partition import Fence, HeadRecord, Outcome, Owner, Partition, PartitionStatus
+
+
+class Keep(Enum):
+    """Says "leave what is stored"."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPartition:
+    """One partition to create; texts are already encoded and checked."""
+
+    key: str
+    payload_text: str | None
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Create the partitions that do not exist, in this order; one atomic page."""
+
+    source: str
+    op: str
+    partitions: tuple[NewPartition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenancy:
+    """What a new tenure starts with. ``op`` becomes the nonce."""
+
+    op: str
+    owner: Owner
+    timeout: timedelta
+    max_lost_leases: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcquireNext:
+    """Acquire whatever is first in the order.
+
+    :param new_first: start at the class "new", then crashed and reopened, so that no class starves.
+    :param key: acquire only this partition, whatever its token (a bare key).
+    """
+
+    source: str
+    tenancy: Tenancy
+    new_first: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcquireHinted:
+    """Acquire one partition if it is claimable and its token is still the one seen."""
+
+    source: str
+    key: str
+    token: int
+    tenancy: Tenancy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retake:
+    """Take over from an earlier try of the same task, without waiting for the lease to end.
+
+    :param token: token as seen.
+    :param last_op: last operation as seen.
+    :param same_try: a second driver process of the same try does it.
+    """
+
+    source: str
+    key: str
+    token: int
+    last_op: str
+    tenancy: Tenancy
+    same_try: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopt:
+    """A later try of the same task takes the running tenure under its watch. No chain write."""
+
+    source: str
+    key: str
+    fence: Fence
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renew:
+    """Hold the lease for ``timeout`` from now. No chain write."""
+
+    source: str
+    key: str
+    fence: Fence
+    timeout: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """A driver's first write under a tenure that a task started; refused if another driver was first."""
+
+    source: str
+    key: str
+    fence: Fence
+    op: str
+    timeout: timedelta
+
+    @property
+    def prev(self) -> str:
+        return self.fence.nonce
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Save:
+    """Store progress and all blocks it stands for, together."""
+
+    source: str
+    key: str
+    fence: Fence
+    op: str
+    prev: str
+    progress_text: str | None
+    staged: tuple[Block, ...]
+    timeout: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """End the tenure: complete, close, fail or give up, and move head records in the same step.
+
+    :param status: the status after.
+    :param delay: for CLOSED the time until ``reOpenAt``, ``None`` = parked; for UNASSIGNED the time until ``availableAt``.
+    :param progress: progress after, or ``KEEP``.
+    :param generation: generation after.
+    :param clear_staged: whether the staged blocks went into the head records.
+    :param heads: head records after, in full.
+    """
+
+    source: str
+    key: str
+    fence: Fence
+    op: str
+    prev: str
+    outcome: Outcome
+    status: PartitionStatus
+    closed_count: int
+    failures: int
+    last_error: str | None
+    delay: timedelta | None
+    progress: str | None | Keep
+    generation: str
+    clear_staged: bool
+    heads: tuple[HeadRecord, ...] = ()
+
+
+OwnerWrite = Adopt | Renew | Begin | Save | End
+ChainWrite = Begin | Save | End
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Reopen what is due and reclaim what has expired, at most ``limit`` partitions of each."""
+
+    source: str
+    op: str
+    limit: int
+    max_lost_leases: int
+
+
+class Action(StrEnum):
+    """What a person can do to a partition."""
+
+    RELEASE = "release"
+    REOPEN = "reopen"
+    PARK = "park"
+    RESET = "reset"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """A person's action, conditioned on what the person saw, and audited in the same step."""
+
+    source: str
+    key: str
+    op: str
+    action: Action
+    seen: Partition
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the store says to a write.
+
+    :param applied: whether this very execution applied it.
+    :param partition: after an acquisition, a begin or an action: the partition as it is now. After a
+        refusal: as it is now, tombstones included, ``None`` when there is none. Otherwise ``None`` or as it is now.
+    """
+
+    applied: bool
+    partition: Partition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FusedAnswer:
+    """What the store says to "complete and acquire next": ``next`` is ``None`` when nothing was acquired."""
+
+    ended: Answer
+    next: Partition | None = None
