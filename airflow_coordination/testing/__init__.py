@@ -1,0 +1,1 @@
+"""For tests of coordinated work: ours and yours."""

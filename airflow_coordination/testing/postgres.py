@@ -1,0 +1,160 @@
+"""A private PostgreSQL cluster for tests: an ordinary user's, on a free port of this host, removed at the end."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from airflow_coordination.leases.errors import SettingsError
+
+_ORDINARY_USERS = ("postgres", "nobody")
+_START_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateServer:
+    """One running cluster.
+
+    :param binaries: where ``pg_ctl`` is.
+    :param home: the cluster's own directory.
+    :param port: where it listens, on 127.0.0.1.
+    :param user: the system user it runs as, ``None`` = this process's own.
+    """
+
+    binaries: Path
+    home: Path
+    port: int
+    user: str | None
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy URL of the maintenance database; no password is needed."""
+        return f"postgresql+psycopg://coordination@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def pids(self) -> list[int]:
+        """The server's first process, then its children."""
+        first = int((self.home / "data/postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        return [first, *map(int, children)]
+
+    def _run(self, *command: str) -> None:
+        log = self.home / "setup.log"
+        with log.open("ab") as output:
+            finished = subprocess.run(
+                command, cwd=self.home, user=self.user, env=_environment(), stdout=output, stderr=output, check=False
+            )
+        if finished.returncode:
+            raise RuntimeError(f"{command[0]} ended with {finished.returncode}:\n{log.read_text()[-2000:]}")
+
+    def create(self) -> None:
+        """Make the cluster's files."""
+        self._run(
+            str(self.binaries / "initdb"), "-D", "data", "-U", "coordination", "-A", "trust", "-E", "UTF8", "--locale=C",
+            "--no-instructions", "--no-sync",
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = f"-h 127.0.0.1 -p {self.port} -k {self.home}"
+        self._run(*self._pg_ctl(), "-o", options, "-l", "server.log", "-t", str(_START_SECONDS), "-w", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server; ``mode`` as in ``pg_ctl -m``: ``immediate`` is a crash."""
+        self._run(*self._pg_ctl(), "-m", mode, "-w", "stop")
+
+    def restart_after_crash(self) -> None:
+        """Crash the server (``pg_ctl -m immediate``) and start it again."""
+        self.stop("immediate")
+        self.start()
+
+    def _pg_ctl(self) -> tuple[str, ...]:
+        return (str(self.binaries / "pg_ctl"), "-D", "data")
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def find_binaries() -> Path:
+    """Return the directory with ``pg_ctl`` and ``initdb``.
+
+    :raises SettingsError: when PostgreSQL's server is not installed, with the command that installs it.
+    """
+    on_path = shutil.which("pg_ctl")
+    if on_path:
+        return Path(on_path).resolve().parent
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/pg_ctl"), key=lambda path: float(path.split("/")[4]))
+    if not found:
+        raise SettingsError("pg_ctl", "PATH", "has no PostgreSQL server", "Install it: apt-get install postgresql")
+    return Path(found[-1]).parent
+
+
+def free_port() -> int:
+    """Return a TCP port of 127.0.0.1 that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _ordinary_user() -> str | None:
+    """Return whom to run the server as: PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in _ORDINARY_USERS if name in known)
+
+
+@contextmanager
+def private_server() -> Iterator[PrivateServer]:
+    """Run a new cluster until the block ends; for tests that stop or crash the server themselves.
+
+    :raises SettingsError: when PostgreSQL's server is not installed.
+    """
+    home = Path(tempfile.mkdtemp(prefix="coordination-pg-"))
+    server = PrivateServer(find_binaries(), home, free_port(), _ordinary_user())
+    try:
+        if server.user:
+            shutil.chown(home, server.user)
+        server.create()
+        server.start()
+        yield server
+    finally:
+        if (home / "data/postmaster.pid").exists():
+            server.stop("immediate")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def private_postgres() -> Iterator[str]:
+    """Run a new cluster until the block ends, and give its SQLAlchemy URL.
+
+    :raises SettingsError: when PostgreSQL's server is not installed.
+    """
+    with private_server() as server:
+        yield server.url
+
+
+@contextmanager
+def fresh_database(url: str) -> Iterator[str]:
+    """Give the URL of a new empty database in the cluster at ``url``; it is dropped at the end."""
+    name = f"coordination_{uuid.uuid4().hex[:12]}"
+    plain = url.replace("postgresql+psycopg://", "postgresql://")
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield url.rpartition("/")[0] + f"/{name}"
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
