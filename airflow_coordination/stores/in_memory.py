@@ -1,0 +1,355 @@
+"""The store of one process: a dict under a lock, executing the protocol's reference steps themselves."""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, Never
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE
+from airflow_coordination.leases.partition import (
+    Created,
+    HeadRecord,
+    Outlook,
+    Owner,
+    Partition,
+    PartitionStatus,
+    Rank,
+    Swept,
+)
+from airflow_coordination.leases.writes import (
+    AcquireHinted,
+    AcquireNext,
+    Act,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    NewPartition,
+    OwnerWrite,
+    Retake,
+    Sweep,
+)
+from airflow_coordination.stores.in_memory_order import AcquisitionOrder
+
+SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"
+"""What Airflow's supervisor sets in every process it forks for a task; ``dag.test()`` runs tasks without it."""
+
+_SEED_ORDER: Final = (Rank.CRASHED, Rank.REOPENED, Rank.NEW)
+_NEW_FIRST: Final = (Rank.NEW, Rank.CRASHED, Rank.REOPENED)
+
+
+def _refuse(problem: str) -> Never:
+    raise SettingsError(
+        "store",
+        "in_memory",
+        f"serves one process only, and {problem}",
+        "Use sqlite:////path/to/coordination.db on one machine, or postgresql+psycopg://user@host/database",
+    )
+
+
+def _check_place(environment: Mapping[str, str]) -> None:
+    """Refuse processes whose partitions nobody else would ever see (promise S17)."""
+    if environment.get(SUPERVISED_VARIABLE) == SUPERVISED_VALUE:
+        _refuse("each supervised Airflow task is a process of its own")
+    if HANDOVER_VARIABLE in environment:
+        _refuse("this Spark driver was started by an Airflow task")
+
+
+class _SortedKeys:
+    """Keys in byte order, sorted when somebody asks: code points sort as UTF-8 bytes do."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._in_order = True
+
+    def add(self, key: str) -> None:
+        self._keys.append(key)
+        self._in_order = False
+
+    def above(self, key: str | None) -> Iterator[str]:
+        if not self._in_order:
+            self._keys.sort()
+            self._in_order = True
+        first = 0 if key is None else bisect_right(self._keys, key)
+        return (self._keys[place] for place in range(first, len(self._keys)))
+
+
+class _Source:
+    """All that is stored of one source."""
+
+    def __init__(self) -> None:
+        self.partitions: dict[str, Partition] = {}
+        self.keys = _SortedKeys()
+        self.order = AcquisitionOrder(self.partitions)
+        self.assigned: dict[str, None] = {}
+        self.counts: Counter[PartitionStatus] = Counter()
+        self.ordinal = 0
+        self.heads: dict[str, dict[str, HeadRecord]] = {}
+        self.head_keys = _SortedKeys()
+        self.audit: list[dict[str, Any]] = []
+
+    def put(self, after: Partition) -> Partition:
+        before = self.partitions.get(after.key)
+        if before is None:
+            self.keys.add(after.key)
+        elif not before.deleted:
+            self.counts[before.status] -= 1
+        self.counts[after.status] += not after.deleted
+        self.partitions[after.key] = after
+        self.order.changed(before, after)
+        if after.status is PartitionStatus.ASSIGNED:
+            self.assigned[after.key] = None
+        else:
+            self.assigned.pop(after.key, None)
+        return after
+
+    def put_head(self, head: HeadRecord) -> None:
+        if head.key not in self.heads:
+            self.head_keys.add(head.key)
+        self.heads.setdefault(head.key, {})[head.dataset] = head
+
+    def held(self) -> Iterator[Partition]:
+        return (self.partitions[key] for key in self.assigned)
+
+
+class InMemoryStore:
+    """Keeps partitions in this process and loses them with it: for unit tests, ``dag.test()`` and ``drain()``.
+
+    Threads may share it. It refuses to work in a forked child, a supervised Airflow task, and a Spark driver
+    that a task started, because each would see a store of its own (promise S17).
+
+    :param clock: decides when leases end; the machine's unless a test gives another.
+    :param randomness: makes the store's id.
+    :raises SettingsError: in a process where it cannot work; every method checks again.
+    """
+
+    has_fused_step: Final = True
+    reference: Final = None
+    description: Final = "in_memory (this process only)"
+
+    def __init__(self, clock: Clock | None = None, randomness: Randomness | None = None) -> None:
+        _check_place(os.environ)
+        self._clock = clock or SystemClock()
+        self._store_id = f"memory-{(randomness or Randomness()).op_id()}"
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._sources: dict[str, _Source] = {}
+        self._registered: dict[str, dict[str, Any]] = {}
+
+    def __reduce__(self) -> Never:
+        _refuse("it cannot be copied to another one")
+
+    @contextmanager
+    def _step(self) -> Iterator[datetime]:
+        """Hold the lock for one step, and give the step its time."""
+        if os.getpid() != self._process:
+            _refuse("this is a forked child")
+        _check_place(os.environ)
+        with self._lock:
+            yield self._clock.now()
+
+    def _source(self, name: str) -> _Source:
+        if name not in self._sources:
+            self._sources[name] = _Source()
+        return self._sources[name]
+
+    @property
+    def store_id(self) -> str:
+        """The id this store was given when it was made (promise S18)."""
+        return self._store_id
+
+    def setup(self) -> None:
+        """Check that this process may use the store; there is no schema to create."""
+        with self._step():
+            pass
+
+    def close(self) -> None:
+        """Do nothing: the partitions live as long as the object."""
+
+    def now(self) -> datetime:
+        """Return the time of the store's clock."""
+        with self._step() as now:
+            return now
+
+    def register(self, source: str, facts: dict[str, Any]) -> None:
+        """Record or refresh a source and what is known of it."""
+        with self._step():
+            self._registered[source] = facts.copy()
+
+    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """Return the registered sources with their facts, by name."""
+        with self._step():
+            return [(name, facts.copy()) for name, facts in sorted(self._registered.items())]
+
+    def create(self, write: Create) -> Created:
+        """Create what is absent. A key that the page names twice counts as existing the second time."""
+        with self._step() as now:
+            source, page = self._source(write.source), Created()
+            seen: set[str] = set()
+            for new in write.partitions:
+                existing = source.partitions.get(new.key)
+                fresh = steps.create(existing, new, write.source, write.op, now, source.ordinal)
+                if fresh is not None:
+                    source.put(fresh)
+                    source.ordinal += 1
+                mine = source.partitions[new.key].create_op == write.op and new.key not in seen
+                seen.add(new.key)
+                page += Created(created=1) if mine else self._existing(source.partitions[new.key], new)
+            return page
+
+    @staticmethod
+    def _existing(stored: Partition, new: NewPartition) -> Created:
+        same = (stored.payload_text, stored.priority) == (new.payload_text, new.priority)
+        return Created(existing=1, changed=() if same else (new.key,))
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+        with self._step() as now:
+            return self._acquire_next(write, now)
+
+    def _acquire_next(self, write: AcquireNext, now: datetime) -> Partition | None:
+        source = self._source(write.source)
+        if write.key is not None:
+            partition = source.partitions.get(write.key)
+            after = partition and steps.step(write, partition, now)
+            return after and source.put(after)
+        with closing(source.order.in_order(_NEW_FIRST if write.new_first else _SEED_ORDER, now)) as due:
+            for partition in due:
+                if (after := steps.step(write, partition, now)) is not None:
+                    return source.put(after)
+        return None
+
+    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+        """Acquire one known partition."""
+        return self._one_step(write)
+
+    def write(self, write: OwnerWrite) -> Answer:
+        """Apply an owner's write under its fence."""
+        return self._one_step(write)
+
+    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite) -> Answer:
+        with self._step() as now:
+            return self._apply(write, now)
+
+    def _apply(self, write: AcquireHinted | Retake | OwnerWrite | Act, now: datetime) -> Answer:
+        source = self._source(write.source)
+        partition = source.partitions.get(write.key)
+        after = partition and steps.step(write, partition, now)
+        if after is None:
+            return Answer(False, partition)
+        source.put(after)
+        for head in write.heads if isinstance(write, End) else ():
+            source.put_head(replace(head, published_at=now))
+        return Answer(True, after)
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next under one hold of the lock; the second half only if the first applied."""
+        with self._step() as now:
+            ended = self._apply(end, now)
+            return FusedAnswer(ended, self._acquire_next(following, now) if ended.applied else None)
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due, at most ``limit`` of each."""
+        with self._step() as now:
+            source = self._source(write.source)
+            with closing(source.order.reopening(now)) as due:
+                ready = [steps.reopen(p, write.op, now) for p in islice(due, write.limit)]
+                reopened = [source.put(after) for after in ready if after]
+            with closing(source.order.expired(now)) as due:
+                freed = [steps.reclaim(p, write.op, now, write.max_lost_leases) for p in islice(due, write.limit)]
+                ended = [source.put(after) for after in freed if after]
+            parked = sum(partition.parked for partition in ended)
+            return Swept(len(reopened), len(ended) - parked, parked)
+
+    def act(self, write: Act) -> Answer:
+        """Carry out a person's action, and audit it."""
+        with self._step() as now:
+            answer = self._apply(write, now)
+            if answer.applied:
+                entry = {"key": write.key, "at": now, "action": write.action.value, "by": write.by, "why": write.why}
+                self._source(write.source).audit.append(entry)
+            return answer
+
+    def get(self, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included."""
+        with self._step():
+            return self._source(source).partitions.get(key)
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:
+        """Return the ASSIGNED partition whose fence has this nonce."""
+        with self._step():
+            return next((partition for partition in self._source(source).held() if partition.nonce == nonce), None)
+
+    def find_task(self, source: str, task: str) -> Sequence[Partition]:
+        """Return the ASSIGNED partitions held by any try of this task identity."""
+        with self._step():
+            return [p for p in self._source(source).held() if p.owner and Owner(p.owner).task == task]
+
+    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+        with self._step():
+            stored = self._source(source)
+            above = (stored.partitions[key] for key in stored.keys.above(after))
+            return list(islice((p for p in above if not p.deleted and status in (None, p.status)), limit))
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
+        """Return key and token of what can be acquired now, in the acquisition order."""
+        with self._step() as now, closing(self._source(source).order.in_order(_SEED_ORDER, now)) as due:
+            return [(partition.key, partition.token) for partition in islice(due, limit)]
+
+    def counts(self, source: str) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status, all four named."""
+        with self._step():
+            return {status: self._source(source).counts[status] for status in PartitionStatus}
+
+    def outlook(self, source: str) -> Outlook:
+        """Return what can still happen in the source; it looks at every partition."""
+        with self._step() as now:
+            living = [p for p in self._source(source).partitions.values() if not p.deleted]
+        ahead = [due for p in living if (due := steps.due_at(p)) is not None and due > now]
+        found = Counter(_prospect(partition, now) for partition in living)
+        return Outlook(**found, next_due=min(ahead, default=None))
+
+    def heads(
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+    ) -> Sequence[HeadRecord]:
+        """Return head records by key in byte order, then by dataset."""
+        with self._step():
+            stored = self._source(source)
+            keys = stored.head_keys.above(after) if key is None else filter(stored.heads.__contains__, [key])
+            found = (head for k in keys for name, head in sorted(stored.heads[k].items()) if dataset in (None, name))
+            return list(islice(found, limit))
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first."""
+        with self._step():
+            return [entry.copy() for entry in self._source(source).audit if entry["key"] == key]
+
+
+def _prospect(partition: Partition, now: datetime) -> str:
+    """Return which field of :class:`Outlook` counts the partition."""
+    if partition.status is PartitionStatus.COMPLETED:
+        return "completed"
+    due = steps.due_at(partition)
+    if due is None:
+        return "parked"
+    if due <= now:
+        return "claimable"
+    return "assigned" if partition.status is PartitionStatus.ASSIGNED else "waiting"
