@@ -252,7 +252,7 @@ class InMemoryStore:
         source.put(after)
         for head in write.heads if isinstance(write, End) else ():
             source.put_head(replace(head, published_at=now))
-        return Answer(True, after)
+        return Answer(True, after, after.ownership_timeout)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next under one hold of the lock; the second half only if the first applied."""

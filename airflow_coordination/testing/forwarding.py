@@ -1,0 +1,131 @@
+"""A store that hands every call to another one: the base of stores that count, crash or lose answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.writes import (
+    Act,
+    AcquireHinted,
+    AcquireNext,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    OwnerWrite,
+    Retake,
+    Sweep,
+)
+
+T = TypeVar("T")
+
+
+class ForwardingStore:
+    """Forwards each call to ``store`` through :meth:`forward`, which subclasses override.
+
+    :param store: the store that does the work.
+    """
+
+    def __init__(self, store: PartitionStore) -> None:
+        self.store = store
+
+    def forward(self, name: str, call: Callable[[], T]) -> T:
+        """Carry out one call.
+
+        :param name: the method's name in the port.
+        :param call: sends it.
+        """
+        return call()
+
+    @property
+    def store_id(self) -> str:
+        """See the port, here and below."""
+        return self.store.store_id
+
+    @property
+    def description(self) -> str:  # noqa: D102
+        return self.store.description
+
+    @property
+    def reference(self) -> str | None:  # noqa: D102
+        return self.store.reference
+
+    @property
+    def has_fused_step(self) -> bool:  # noqa: D102
+        return self.store.has_fused_step
+
+    def setup(self) -> None:  # noqa: D102
+        self.store.setup()
+
+    def close(self) -> None:  # noqa: D102
+        self.store.close()
+
+    def now(self) -> datetime:  # noqa: D102
+        return self.forward("now", self.store.now)
+
+    def register(self, source: str, facts: dict[str, Any]) -> None:  # noqa: D102
+        self.forward("register", lambda: self.store.register(source, facts))
+
+    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:  # noqa: D102
+        return self.forward("sources", self.store.sources)
+
+    def create(self, write: Create) -> Created:  # noqa: D102
+        return self.forward("create", lambda: self.store.create(write))
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:  # noqa: D102
+        return self.forward("acquire_next", lambda: self.store.acquire_next(write))
+
+    def acquire(self, write: AcquireHinted | Retake) -> Answer:  # noqa: D102
+        return self.forward("acquire", lambda: self.store.acquire(write))
+
+    def write(self, write: OwnerWrite) -> Answer:  # noqa: D102
+        return self.forward("write", lambda: self.store.write(write))
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:  # noqa: D102
+        return self.forward("complete_and_acquire", lambda: self.store.complete_and_acquire(end, following))
+
+    def sweep(self, write: Sweep) -> Swept:  # noqa: D102
+        return self.forward("sweep", lambda: self.store.sweep(write))
+
+    def act(self, write: Act) -> Answer:  # noqa: D102
+        return self.forward("act", lambda: self.store.act(write))
+
+    def get(self, source: str, key: str) -> Partition | None:  # noqa: D102
+        return self.forward("get", lambda: self.store.get(source, key))
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:  # noqa: D102
+        return self.forward("find_nonce", lambda: self.store.find_nonce(source, nonce))
+
+    def find_task(self, source: str, task: str) -> Sequence[Partition]:  # noqa: D102
+        return self.forward("find_task", lambda: self.store.find_task(source, task))
+
+    def page(  # noqa: D102
+        self, source: str, status: PartitionStatus | None, after: str | None, limit: int
+    ) -> Sequence[Partition]:
+        return self.forward("page", lambda: self.store.page(source, status, after, limit))
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:  # noqa: D102
+        return self.forward("claimable", lambda: self.store.claimable(source, limit))
+
+    def counts(self, source: str) -> dict[PartitionStatus, int]:  # noqa: D102
+        return self.forward("counts", lambda: self.store.counts(source))
+
+    def outlook(self, source: str) -> Outlook:  # noqa: D102
+        return self.forward("outlook", lambda: self.store.outlook(source))
+
+    def heads(  # noqa: D102
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+    ) -> Sequence[HeadRecord]:
+        return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit))
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:  # noqa: D102
+        return self.forward("audit", lambda: self.store.audit(source, key))
