@@ -1,1 +1,80 @@
 """The lease protocol. Pure Python, standard library only, no I/O of its own."""
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    InvalidInputError,
+    InvalidKeyError,
+    NoProgressError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+    PayloadError,
+    ProgressStateError,
+    SchemaVersionError,
+    SettingsError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
+from airflow_coordination.leases.handover import HandOver
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics
+from airflow_coordination.leases.partition import (
+    Checkpoint,
+    Created,
+    Ending,
+    Fence,
+    HeadRecord,
+    Lease,
+    Outcome,
+    Outlook,
+    Owner,
+    Partition,
+    PartitionIdentifier,
+    PartitionStatus,
+    Swept,
+)
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.supply import Supplier, SupplierRun
+
+__all__ = [
+    "Block",
+    "Checkpoint",
+    "CoordinationError",
+    "CountingMetrics",
+    "Created",
+    "Ending",
+    "Fence",
+    "HandOver",
+    "HeadRecord",
+    "Heartbeat",
+    "InvalidInputError",
+    "InvalidKeyError",
+    "Lease",
+    "Metric",
+    "Metrics",
+    "NoProgressError",
+    "Outcome",
+    "OutcomeUnknownError",
+    "Outlook",
+    "Owner",
+    "Partition",
+    "PartitionIdentifier",
+    "PartitionNotFoundError",
+    "PartitionNotOwnedError",
+    "PartitionStatus",
+    "PartitionUpdateError",
+    "PayloadError",
+    "ProgressStateError",
+    "SchemaVersionError",
+    "Settings",
+    "SettingsError",
+    "SourceCoordinator",
+    "StoreMismatchError",
+    "StoreUnavailableError",
+    "Supplier",
+    "SupplierRun",
+    "Swept",
+]

@@ -272,6 +272,8 @@ class Chain:
     deadline: float
     """Own monotonic time until which the tenure is surely ours; only ever an early estimate."""
     ending: Ending | None = None
+    unsettled: Any = None
+    """The write whose outcome is not known yet; the next one settles it first."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 

@@ -7,7 +7,7 @@ composed identifier (:func:`~airflow_coordination.leases.names.compose_source`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
 from airflow_coordination.leases.blocks import Block
@@ -214,10 +214,12 @@ class Answer:
     :param applied: whether this very execution applied it.
     :param partition: after an acquisition, a begin or an action: the partition as it is now. After a
         refusal: as it is now, tombstones included, ``None`` when there is none. Otherwise ``None`` or as it is now.
+    :param expires_at: after an applied renew, save or begin: until when the lease is held, by the store's clock.
     """
 
     applied: bool
     partition: Partition | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,199 @@
+"""Starting tenures: by hint, by the order, by key; retaking and adopting one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from airflow_coordination.leases.clock import Clock, Randomness
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+)
+from airflow_coordination.leases.hints import Hint
+from airflow_coordination.leases.partition import Fence, Lease, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import NEW_FIRST_PROBABILITY, Settings
+from airflow_coordination.leases.settle import Settler, not_owned
+from airflow_coordination.leases.tenures import Tenures
+from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Adopt, Answer, End, Retake, Tenancy
+
+
+@dataclass(frozen=True, slots=True)
+class _Phantom:
+    """An acquisition whose answer was lost and that was not found: it may still be applied."""
+
+    nonce: str
+    until: float
+
+
+class Acquisition:
+    """Acquires partitions of one source for one owner.
+
+    :param source: the stored source identifier.
+    :param owner: who will hold the leases.
+    """
+
+    def __init__(
+        self,
+        store: PartitionStore,
+        source: str,
+        owner: Owner,
+        settings: Settings,
+        settler: Settler,
+        tenures: Tenures,
+        clock: Clock,
+        randomness: Randomness,
+    ) -> None:
+        self._store, self._source, self._owner, self._settings = store, source, owner, settings
+        self._settler, self._tenures, self._clock, self._randomness = settler, tenures, clock, randomness
+        self._phantoms: list[_Phantom] = []
+
+    def tenancy(self) -> Tenancy:
+        """Return the start of a new tenure, under a nonce never used before."""
+        return Tenancy(
+            op=self._randomness.op_id(),
+            owner=self._owner,
+            timeout=self._settings.ownership_timeout,
+            max_lost_leases=self._settings.max_lost_leases,
+        )
+
+    def following(self, key: str | None = None) -> AcquireNext:
+        """Return the request for whatever is first in the order, now and then starting at "new" (promise S9)."""
+        new_first = key is None and self._randomness.chance(NEW_FIRST_PROBABILITY)
+        return AcquireNext(source=self._source, tenancy=self.tenancy(), new_first=new_first, key=key)
+
+    def by_hint(self, hint: Hint) -> Lease | None:
+        """Acquire the hinted partition if it can be had: one step. ``None`` when it cannot."""
+        if hint.token is None:
+            return self.by_query(hint.key)
+        write = AcquireHinted(source=self._source, key=hint.key, token=hint.token, tenancy=self.tenancy())
+        return self._acquire_known(f"acquire {hint.key!r}", write)
+
+    def by_query(self, key: str | None = None) -> Lease | None:
+        """Acquire what is first in the order, or ``key`` whatever its token; ``None`` when nothing can be had.
+
+        Never repeated under one nonce: after a lost answer the own nonce is looked for, and otherwise a new
+        one is used; what turns up later is given back.
+        """
+        self.give_back_phantoms()
+        sent_at, found = self._settler.repeat("acquire a partition", lambda: self._query(key))
+        return self._tenures.start(found, sent_at) if found else None
+
+    def _query(self, key: str | None) -> tuple[float, Partition | None]:
+        write = self.following(key)
+        sent_at = self._clock.monotonic()
+        try:
+            return sent_at, self._store.acquire_next(write)
+        except OutcomeUnknownError:
+            phantom = self._abandon(write.tenancy.op)
+            found = self._find(phantom.nonce)
+            if found is None:
+                raise
+            self._phantoms.remove(phantom)
+            return sent_at, found
+
+    def look_for(self, nonce: str) -> Partition | None:
+        """Return the partition that was acquired under ``nonce`` and has seen no owner write yet."""
+        return self._settler.repeat("look for an acquisition", lambda: self._find(nonce))
+
+    def _find(self, nonce: str) -> Partition | None:
+        found = self._store.find_nonce(self._source, nonce)
+        return found if found and found.last_op == nonce else None
+
+    def _abandon(self, nonce: str) -> _Phantom:
+        until = self._clock.monotonic() + self._settings.ownership_timeout.total_seconds()
+        phantom = _Phantom(nonce, until)
+        self._phantoms.append(phantom)
+        return phantom
+
+    def give_back_phantoms(self) -> None:
+        """Give back what acquisitions with lost answers turn out to have taken; their leases would end anyway."""
+        waiting, self._phantoms = self._phantoms, []
+        for phantom in waiting:
+            try:
+                found = self.look_for(phantom.nonce)
+                if found is not None:
+                    lease = self._tenures.start(found, self._clock.monotonic())
+                    self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
+                    continue
+            except PartitionNotOwnedError:
+                continue
+            except CoordinationError:
+                pass
+            if self._clock.monotonic() < phantom.until:
+                self._phantoms.append(phantom)
+
+    def retake(self, key: str, *, same_try: bool = False) -> Lease | None:
+        """Take the partition over from an earlier try of the same task, at once; ``None`` if it is not held by one.
+
+        :raises PartitionNotFoundError: when there is no such partition.
+        """
+        seen = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+        if seen is None or seen.deleted:
+            raise PartitionNotFoundError(key, self._source)
+        return self._retake(seen, same_try)
+
+    def _retake(self, seen: Partition, same_try: bool) -> Lease | None:
+        held = Owner(seen.owner) if seen.owner else None
+        if seen.status is not PartitionStatus.ASSIGNED or held is None or held.task != self._owner.task:
+            return None
+        write = Retake(
+            source=self._source,
+            key=seen.key,
+            token=seen.token,
+            last_op=seen.last_op,
+            tenancy=self.tenancy(),
+            same_try=same_try,
+        )
+        return self._acquire_known(f"retake {seen.key!r}", write)
+
+    def adopt(self, key: str, fence: Fence) -> bool:
+        """Put a running tenure of an earlier try of the same task under this try's watch; false if it is over."""
+        write = Adopt(source=self._source, key=key, fence=fence, owner=self._owner)
+        answer = self._settler.repeat(f"adopt {key!r}", lambda: self._store.write(write))
+        now = answer.partition
+        return answer.applied or (now is not None and now.held_under(fence) and now.owner == self._owner.text)
+
+    def begin(self, key: str, fence: Fence) -> Lease:
+        """Go on with a tenure that a task handed over. If another driver process was first, retake from it.
+
+        :raises PartitionNotOwnedError: when the tenure has ended, or cannot be retaken.
+        """
+        try:
+            return self._tenures.begin(self._source, key, fence)
+        except PartitionNotOwnedError as error:
+            seen = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+            lease = self._retake(seen, same_try=True) if seen is not None and seen.held_under(fence) else None
+            if lease is None:
+                raise error if seen is None else not_owned(key, fence, seen) from error
+            return lease
+
+    def complete_and_acquire(self, lease: Lease, end: End, key: str | None) -> Partition | None:
+        """Send the fused step and settle it; the completion is settled like any, the acquisition is final once absent."""
+        following = self.following(key)
+        answer = self._settler.repeat(
+            f"complete {lease.key!r} and acquire the next", lambda: self._store.complete_and_acquire(end, following)
+        )
+        if answer.ended.applied:
+            lease.chain.last_op = end.op
+            return answer.next
+        self._settler.settle(f"complete {lease.key!r}", end, lease.chain)
+        return self.look_for(following.tenancy.op)
+
+    def _acquire_known(self, action: str, write: AcquireHinted | Retake) -> Lease | None:
+        nonce = write.tenancy.op
+
+        def send() -> tuple[float, Answer]:
+            return self._clock.monotonic(), self._store.acquire(write)
+
+        try:
+            sent_at, answer = self._settler.repeat(action, send)
+        except OutcomeUnknownError:
+            self._abandon(nonce)
+            raise
+        now = answer.partition
+        mine = now is not None and now.held_under(Fence(now.token, nonce)) and now.last_op == nonce
+        return self._tenures.start(now, sent_at) if now is not None and (answer.applied or mine) else None

@@ -1,0 +1,117 @@
+"""Keeps a lease alive while its work makes progress, and says so once when it is lost (promises L6 to L8)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.errors import CoordinationError, NoProgressError, OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.settings import Settings
+
+log = logging.getLogger(__name__)
+
+OnLost = Callable[[CoordinationError], object]
+
+
+class Heartbeat:
+    """A thread that renews one lease every tenth of its timeout.
+
+    It stops, and calls ``on_lost`` once, when the store says the lease is over, when it cannot learn that
+    before the lease's own monotonic deadline, or when the work shows no progress for too long: a renewal
+    must not keep a hung job alive. Use as a context manager; leaving it waits for the thread.
+
+    :param renew: renews a lease, for example ``SourceCoordinator.renew``.
+    :param lease: the lease.
+    :param on_lost: called in the heartbeat's thread with the reason; cancel the work there.
+    :param settings: timers.
+    :param progress: returns any value that changes when the work moves (Spark task counters); optional.
+    """
+
+    def __init__(
+        self,
+        renew: Callable[[Lease], Lease],
+        lease: Lease,
+        on_lost: OnLost,
+        settings: Settings,
+        progress: Callable[[], object] | None = None,
+        clock: Clock | None = None,
+        randomness: Randomness | None = None,
+    ) -> None:
+        self._renew, self._lease, self._on_lost, self._settings = renew, lease, on_lost, settings
+        self._progress = progress
+        self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
+        self._stop = threading.Event()
+        self._seen: object = None
+        self._moved_at = self._clock.monotonic()
+        self._warned = False
+        self.lost: CoordinationError | None = None
+        """Why the lease was lost, ``None`` while it was not."""
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{lease.fence}", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the renewals and wait for the thread, unless this is it."""
+        self._stop.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5)
+
+    def alive(self) -> None:
+        """Count as progress: for long steps that Spark's counters do not show."""
+        self._moved_at = self._clock.monotonic()
+        self._warned = False
+
+    def beat(self) -> bool:
+        """Renew once if the work moves; return whether to go on. The thread calls this; tests may."""
+        try:
+            self._watch()
+            self._renew(self._lease)
+        except (StoreUnavailableError, OutcomeUnknownError) as error:
+            if self._clock.monotonic() < self._lease.chain.deadline:
+                log.warning("Renewal of %s not heard, will try again: %s", self._lease.fence, error)
+                return True
+            self._lose(error)
+        except CoordinationError as error:
+            self._lose(error)
+        return self.lost is None
+
+    def _run(self) -> None:
+        while not self._clock.wait(self._stop, self._pause()):
+            if not self.beat():
+                return
+
+    def _pause(self) -> float:
+        """Return the seconds to the next beat; after a missed one never past the lease's deadline."""
+        interval = self._randomness.jitter(self._settings.renewal_interval.total_seconds())
+        left = self._lease.chain.deadline - self._clock.monotonic()
+        return max(min(interval, left), 0.01)
+
+    def _watch(self) -> None:
+        limit = self._settings.no_progress_timeout
+        if limit is None:
+            return
+        seen = self._progress() if self._progress else None
+        if seen != self._seen:
+            self._seen = seen
+            self.alive()
+        idle = timedelta(seconds=self._clock.monotonic() - self._moved_at)
+        if idle >= limit:
+            raise NoProgressError(self._lease.key, idle.total_seconds())
+        if idle >= limit / 2 and not self._warned:
+            self._warned = True
+            log.warning("Partition %r shows no progress for %s; its work is cancelled at %s", self._lease.key, idle, limit)
+
+    def _lose(self, error: CoordinationError) -> None:
+        if self.lost is None:
+            self.lost = error
+            self._stop.set()
+            self._on_lost(error)

@@ -1,0 +1,53 @@
+"""The seed's eight metrics, behind a port of one method (Data Prepper: *Source coordination, Metrics*)."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from enum import StrEnum
+from typing import Protocol
+
+
+class Metric(StrEnum):
+    """Names as the seed documents them."""
+
+    CREATED = "partitionsCreatedCount"
+    COMPLETED = "partitionsCompleted"
+    NONE_ACQUIRED = "noPartitionsAcquired"
+    ACQUIRED = "partitionsAcquired"
+    CLOSED = "partitionsClosed"
+    NOT_FOUND = "partitionNotFoundErrors"
+    NOT_OWNED = "partitionNotOwnedErrors"
+    SAVE_ERRORS = "saveState_partitionUpdateErrors"
+    CLOSE_ERRORS = "close_partitionUpdateErrors"
+    COMPLETE_ERRORS = "complete_partitionUpdateErrors"
+
+
+class Metrics(Protocol):
+    """Where counts go. Airflow's ``Stats`` fits as it is."""
+
+    def incr(self, stat: str, count: int = 1) -> object:
+        """Add ``count`` to the counter named ``stat``."""
+
+
+class CountingMetrics:
+    """Counts in memory; exact under threads. ``counts`` is a plain dictionary by full name."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def incr(self, stat: str, count: int = 1) -> None:
+        with self._lock:
+            self._counts[stat] += count
+
+    @property
+    def counts(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._counts)
+
+
+def full_name(source: str, metric: Metric) -> str:
+    """Return ``<source>_source_coordinator_<metric>``, with what a metric name may not hold replaced by ``_``."""
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', source)}_source_coordinator_{metric}"

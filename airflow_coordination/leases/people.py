@@ -1,0 +1,67 @@
+"""What people do to partitions: conditioned on what they saw, and audited in the same step."""
+
+from __future__ import annotations
+
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.transitions import TRANSITIONS, Event
+from airflow_coordination.leases.writes import Act, Action
+
+MAX_WHY_CHARACTERS = 1_000
+
+
+class People:
+    """Carries out people's actions on one source."""
+
+    def __init__(self, store: PartitionStore, source: str, settler: Settler, randomness: Randomness) -> None:
+        self._store, self._source, self._settler, self._randomness = store, source, settler, randomness
+
+    def act(self, action: Action, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
+
+        :param by: who asks for it, for the audit.
+        :param why: the reason, for the audit.
+        :param seen: the partition as the person saw it; read now when ``None``.
+        :raises PartitionNotFoundError: when there is no such partition.
+        :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
+        """
+        for field, text in (("by", by), ("why", why)):
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
+        seen = seen or self._read(key)
+        self._check(action, seen)
+        op = self._randomness.op_id()
+        write = Act(
+            source=self._source, key=key, op=op, action=action, seen=seen, by=by, why=why[:MAX_WHY_CHARACTERS]
+        )
+        answer = self._settler.repeat(f"{action} {key!r}", lambda: self._store.act(write))
+        now = answer.partition
+        if now is not None and (answer.applied or now.last_op == op):
+            return now
+        if now is None:
+            raise PartitionNotFoundError(key, self._source)
+        changed = f"it changed meanwhile and is {_state(now)} now. Look at it again and repeat the action if it still fits."
+        raise PartitionUpdateError(action, key, changed)
+
+    def _check(self, action: Action, seen: Partition) -> None:
+        fits = TRANSITIONS[Event[action.name]]
+        if seen.status in fits:
+            return
+        named = " or ".join(sorted(status for status in fits if status))
+        remedy = " Use reset to process it again." if seen.status == "COMPLETED" else ""
+        raise PartitionUpdateError(action, seen.key, f"it is {_state(seen)}; {action} needs {named}.{remedy}")
+
+    def _read(self, key: str) -> Partition:
+        found = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+        if found is None or found.deleted:
+            raise PartitionNotFoundError(key, self._source)
+        return found
+
+
+def _state(partition: Partition) -> str:
+    if partition.deleted:
+        return "deleted"
+    return "CLOSED (parked)" if partition.parked else str(partition.status)

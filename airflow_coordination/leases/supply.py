@@ -1,0 +1,127 @@
+"""Runs a source's supplier under a lease of its own, with the global state it remembers (promises S10, S11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_coordination.leases.documents import decode_object, encode_payload, encode_progress
+from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.partition import Checkpoint, Created, Lease, PartitionIdentifier
+from airflow_coordination.leases.settings import CREATE_PAGE
+from airflow_coordination.leases.writes import NewPartition
+
+Supplied = PartitionIdentifier | str | Checkpoint
+Supplier = Callable[[dict[str, Any]], Iterable[Supplied] | None]
+"""Called with the global state; changes it and returns identifiers, or yields identifiers and checkpoints."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupplierRun:
+    """What one run of the supplier did.
+
+    :param created: see :class:`Created`.
+    :param ran: false when a rival was running the supplier, so this one did not.
+    :param rival: that rival's owner text.
+    :param state: the global state after the run.
+    """
+
+    created: Created = Created()
+    ran: bool = True
+    rival: str | None = None
+    state: Mapping[str, Any] | None = None
+
+
+def identified(item: object) -> PartitionIdentifier:
+    """Return a supplied item as an identifier; a text is a key without payload.
+
+    :raises InvalidInputError: for anything else.
+    """
+    if isinstance(item, PartitionIdentifier):
+        return item
+    if isinstance(item, str):
+        return PartitionIdentifier(item)
+    raise InvalidInputError(
+        "supplier", item, f"gave {type(item).__name__}", "Give keys, PartitionIdentifier or Checkpoint values"
+    )
+
+
+def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
+    """Yield each identifier as a store takes it."""
+    for item in identifiers:
+        new = identified(item)
+        yield NewPartition(key=new.key, payload_text=encode_payload(new.payload), priority=new.priority)
+
+
+def check_state(state: object) -> dict[str, Any]:
+    """Return the global state if it is a JSON object.
+
+    :raises ProgressStateError: otherwise; the last good state stays stored.
+    """
+    if not isinstance(state, Mapping):
+        raise ProgressStateError("global_state", state, f"is {type(state).__name__}, not a JSON object", "Give a dict")
+    encode_progress(dict(state))
+    return dict(state)
+
+
+class SupplierPages:
+    """One run: collects pages, creates them, and saves the state only after the partitions it covers exist.
+
+    :param create: creates one page.
+    :param save: saves the global state under the supplier's chain.
+    """
+
+    def __init__(self, create: Callable[[list[object]], Created], save: Callable[[dict[str, Any]], None]) -> None:
+        self._create, self._save = create, save
+        self._page: list[object] = []
+        self.created = Created()
+
+    def run(self, supplier: Supplier, state: dict[str, Any]) -> dict[str, Any]:
+        """Run ``supplier`` to its end and return the global state it leaves."""
+        before = saved = encode_progress(state)
+        result = supplier(state)
+        if result is not None and (not isinstance(result, Iterable) or isinstance(result, str | bytes | Mapping)):
+            raise InvalidInputError(
+                "supplier", result, f"returned {type(result).__name__}", "Return or yield partition identifiers"
+            )
+        for item in result or ():
+            saved = self._take(item) or saved
+        self._flush()
+        final = encode_progress(check_state(state))
+        if final in (before, saved):
+            return decode_object(saved)
+        self._save(decode_object(final))
+        return decode_object(final)
+
+    def _take(self, item: object) -> str | None:
+        """Take one item; return the state's text after a checkpoint."""
+        if isinstance(item, Checkpoint):
+            state = check_state(item.state)
+            self._flush()
+            self._save(state)
+            return encode_progress(state)
+        self._page.append(identified(item))
+        if len(self._page) >= CREATE_PAGE:
+            self._flush()
+        return None
+
+    def _flush(self) -> None:
+        if self._page:
+            self.created += self._create(self._page)
+            self._page = []
+
+
+def supply(
+    lease: Lease,
+    supplier: Supplier,
+    pages: Callable[[Lease], SupplierPages],
+    heartbeat: Callable[[Lease], Heartbeat],
+) -> SupplierRun:
+    """Run the supplier under ``lease``, renewing it while it runs; the caller gives the lease back."""
+    run = pages(lease)
+    state = check_state(lease.partition.progress_state or {})
+    with heartbeat(lease):
+        left = run.run(supplier, state)
+    return SupplierRun(run.created, state=left)

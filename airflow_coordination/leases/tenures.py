@@ -1,0 +1,289 @@
+"""An owner's writes: every one takes the lease, fence included, never just a key (design decision 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow_coordination.leases.blocks import Block, dump_blocks, merge
+from airflow_coordination.leases.clock import Clock, Randomness
+from airflow_coordination.leases.documents import encode_progress
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, ProgressStateError
+from airflow_coordination.leases.partition import Chain, Ending, Fence, HeadRecord, Lease, Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.publication import head_records, may_add
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settle import Settler, not_owned
+from airflow_coordination.leases.writes import KEEP, Answer, Begin, ChainWrite, End, Renew, Save
+
+MAX_ERROR_CHARACTERS = 2_000
+A, C, D, U = (
+    PartitionStatus.ASSIGNED,
+    PartitionStatus.CLOSED,
+    PartitionStatus.COMPLETED,
+    PartitionStatus.UNASSIGNED,
+)
+
+
+def duration(field: str, value: timedelta | datetime | None, now: Callable[[], datetime]) -> timedelta | None:
+    """Return how long from now ``value`` is: a duration as it is, a moment by the store's clock.
+
+    :raises InvalidInputError: for a negative duration, or a moment without a time zone.
+    """
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InvalidInputError(field, value, "has no time zone", "Give an aware datetime, or a timedelta from now")
+        return max(value - now(), timedelta(0))
+    if value is not None and not isinstance(value, timedelta):
+        raise InvalidInputError(field, value, f"is {type(value).__name__}", "Give a timedelta or an aware datetime")
+    if value is not None and value < timedelta(0):
+        raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
+    return value
+
+
+class Tenures:
+    """Renews, saves and ends tenures.
+
+    :param store: the store.
+    :param settings: timers and limits.
+    :param settler: sends the writes.
+    """
+
+    def __init__(
+        self, store: PartitionStore, settings: Settings, settler: Settler, clock: Clock, randomness: Randomness
+    ) -> None:
+        self._store, self._settings, self._settler = store, settings, settler
+        self._clock, self._randomness = clock, randomness
+
+    def start(self, partition: Partition, sent_at: float) -> Lease:
+        """Return the lease on a partition that was just acquired by a request sent at ``sent_at`` (own monotonic time)."""
+        expires_at = partition.ownership_timeout
+        assert expires_at is not None, "an ASSIGNED partition has a timeout"
+        deadline = sent_at + self._settings.ownership_timeout.total_seconds()
+        chain = Chain(partition.last_op, partition, expires_at, deadline)
+        return Lease(partition, Fence(partition.token, partition.nonce), expires_at, chain)
+
+    def begin(self, source: str, key: str, fence: Fence) -> Lease:
+        """Go on with a tenure that a task started: a driver's first write.
+
+        :raises PartitionNotOwnedError: with ending *overtaken* when another driver process was first.
+        """
+        sent_at = self._clock.monotonic()
+        write = Begin(
+            source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
+        )
+        unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
+        chain = Chain(fence.nonce, unknown, self._clock.now(), sent_at + self._settings.request_deadline.total_seconds())
+        with chain.lock:
+            answer = self._settler.settle("begin", write, chain)
+        partition = answer.partition if answer and answer.partition else self._read(source, key)
+        if not partition.held_under(fence):
+            raise not_owned(key, fence, partition)
+        return self.start(partition, sent_at)
+
+    def renew(self, lease: Lease) -> Lease:
+        """Hold the lease for another ownership timeout. Repeated until heard or the lease's own deadline."""
+        write = Renew(
+            source=lease.partition.source, key=lease.key, fence=lease.fence, timeout=self._settings.ownership_timeout
+        )
+
+        def send() -> tuple[float, Answer]:
+            return self._clock.monotonic(), self._store.write(write)
+
+        deadline = max(lease.chain.deadline, self._clock.monotonic() + 1)
+        sent_at, answer = self._settler.repeat("renew", send, deadline)
+        if not answer.applied:
+            if answer.partition is None:
+                raise PartitionNotFoundError(lease.key, lease.partition.source)
+            error = not_owned(lease.key, lease.fence, answer.partition)
+            lease.chain.ending = error.ending
+            raise error
+        return self._prolonged(lease, answer, sent_at)
+
+    def save(self, lease: Lease, state: object, blocks: Sequence[Block]) -> Lease:
+        """Store progress and the blocks finished since the last save, together; also renews."""
+        if state is None:
+            raise ProgressStateError(
+                "progress_state", None, "would wipe the saved progress", "Save what is done so far, or use renew()"
+            )
+        text = encode_progress(state)
+        chain = lease.chain
+        with chain.lock:
+            self._settle_earlier(chain)
+            partition = chain.partition
+            staged = merge(partition.staged, blocks)
+            dump_blocks(staged)
+            sent_at = self._clock.monotonic()
+            write = Save(
+                source=partition.source,
+                key=partition.key,
+                fence=lease.fence,
+                op=self._randomness.op_id(),
+                prev=chain.last_op,
+                progress_text=text,
+                staged=staged,
+                timeout=self._settings.ownership_timeout,
+            )
+            answer = self._settler.settle(f"save progress of {partition.key!r}", write, chain)
+            chain.partition = replace(partition, progress_text=text, staged=staged)
+            return self._prolonged(lease, answer, sent_at) if answer else replace(lease, partition=chain.partition)
+
+    def end(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block] = ()) -> End:
+        """End the tenure with the write that ``ending(partition, op)`` returns, publishing ``blocks`` and staged ones."""
+        chain = lease.chain
+        with chain.lock:
+            write = self.prepare(lease, ending, blocks)
+            earlier = self._settle_earlier(chain)
+            if isinstance(earlier, End) and _intent(earlier) == _intent(write):
+                return earlier  # the same call again, after OutcomeUnknownError
+            if earlier is not None:
+                write = self.prepare(lease, ending, blocks)
+            self._settler.settle(f"end ({write.outcome}) partition {write.key!r}", write, chain)
+            chain.ending = chain.ending or ending_of(write)
+            return write
+
+    def end_with(
+        self, lease: Lease, blocks: Sequence[Block], send: Callable[[End], Partition | None]
+    ) -> tuple[End, Partition | None]:
+        """Complete through ``send``, which also starts the next tenure (the fused step); return both."""
+        chain = lease.chain
+        with chain.lock:
+            self._settle_earlier(chain)
+            write = self.prepare(lease, self.completed(lease), blocks)
+            chain.unsettled = write
+            following = send(write)
+            chain.unsettled = None
+            chain.ending = chain.ending or ending_of(write)
+            return write, following
+
+    def prepare(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block]) -> End:
+        """Return the ending write, with the head records it publishes. The caller holds the chain."""
+        op = self._randomness.op_id()
+        write = ending(lease.chain.partition, op)
+        if not write.clear_staged:
+            return write
+        return replace(write, heads=self._publish(lease.chain.partition, blocks, op))
+
+    def completed(self, lease: Lease) -> Callable[[Partition, str], End]:
+        """Return the ending *completed*: final until a person resets or deletes (promise S3)."""
+        return lambda partition, op: _end(
+            lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, failures=partition.failures, last_error=None
+        )
+
+    def closed(
+        self, lease: Lease, reopen_after: timedelta | None, state: object
+    ) -> Callable[[Partition, str], End]:
+        """Return the ending *closed*, or *completed* at the maximum (Data Prepper: ``closePartition``)."""
+        text = encode_progress(state)
+
+        def ending(partition: Partition, op: str) -> End:
+            count = partition.closed_count + 1
+            done = self._settings.max_closed_count is not None and count >= self._settings.max_closed_count
+            return _end(
+                lease,
+                op,
+                Outcome.COMPLETED if done else Outcome.CLOSED,
+                D if done else C,
+                partition,
+                clear_staged=True,
+                closed_count=count,
+                last_error=None,
+                delay=None if done else reopen_after,
+                progress=text,
+                generation=partition.generation if state is not None else op,
+            )
+
+        return ending
+
+    def failed(self, lease: Lease, error: str, retry_after: timedelta | None) -> Callable[[Partition, str], End]:
+        """Return the ending *failed*: progress and staged blocks are kept; parked at the maximum."""
+
+        def ending(partition: Partition, op: str) -> End:
+            failures = partition.failures + 1
+            parks = failures >= self._settings.max_failures
+            delay = self._settings.delay_after(failures) if retry_after is None else retry_after
+            return _end(
+                lease,
+                op,
+                Outcome.FAILED,
+                C if parks else U,
+                partition,
+                failures=failures,
+                last_error=error[:MAX_ERROR_CHARACTERS],
+                delay=None if parks else delay,
+            )
+
+        return ending
+
+    def given_up(self, lease: Lease, retry_after: timedelta | None) -> Callable[[Partition, str], End]:
+        """Return the ending *given up*: counts nothing, free at once or at a given time."""
+        return lambda partition, op: _end(
+            lease, op, Outcome.GIVEN_UP, U, partition, delay=retry_after or timedelta(0)
+        )
+
+    def _publish(self, partition: Partition, blocks: Sequence[Block], op: str) -> tuple[HeadRecord, ...]:
+        published = merge(partition.staged, blocks)
+        heads: dict[str, HeadRecord] = {}
+        if published and may_add(partition, published):
+            read = lambda: self._store.heads(partition.source, key=partition.key)  # noqa: E731
+            heads = {head.dataset: head for head in self._settler.repeat("read the head records", read)}
+        records = head_records(partition, published, heads, op)
+        for record in records:
+            dump_blocks(record.blocks)
+        return records
+
+    def _settle_earlier(self, chain: Chain) -> ChainWrite | None:
+        """Settle a write whose outcome was left unknown, before the chain goes on; return it."""
+        earlier: ChainWrite | None = chain.unsettled
+        if earlier is None:
+            return None
+        self._settler.settle("settle the write before", earlier, chain)
+        if isinstance(earlier, Save):
+            chain.partition = replace(chain.partition, progress_text=earlier.progress_text, staged=earlier.staged)
+        elif isinstance(earlier, End):
+            chain.ending = chain.ending or ending_of(earlier)
+        return earlier
+
+    def _prolonged(self, lease: Lease, answer: Answer, sent_at: float) -> Lease:
+        chain = lease.chain
+        expires_at = answer.expires_at or (answer.partition.ownership_timeout if answer.partition else None)
+        chain.expires_at = max(chain.expires_at, expires_at or chain.expires_at)
+        chain.deadline = max(chain.deadline, sent_at + self._settings.ownership_timeout.total_seconds())
+        partition = replace(chain.partition, ownership_timeout=chain.expires_at)
+        return replace(lease, partition=partition, expires_at=chain.expires_at)
+
+    def _read(self, source: str, key: str) -> Partition:
+        found = self._settler.repeat("read a partition", lambda: self._store.get(source, key))
+        if found is None:
+            raise PartitionNotFoundError(key, source)
+        return found
+
+
+def _end(
+    lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, partition: Partition, **changes: Any
+) -> End:
+    """Return an ending that keeps what ``changes`` does not name."""
+    kept: dict[str, Any] = {
+        "closed_count": partition.closed_count,
+        "failures": partition.failures,
+        "last_error": partition.last_error,
+        "delay": None,
+        "progress": KEEP,
+        "generation": partition.generation,
+        "clear_staged": False,
+    }
+    where = {"source": partition.source, "key": partition.key, "fence": lease.fence, "prev": lease.chain.last_op}
+    return End(op=op, outcome=outcome, status=status, **where, **(kept | changes))
+
+
+def ending_of(write: End) -> Ending:
+    """Return the ending that ``write`` makes, as far as its sender knows it."""
+    return Ending(write.outcome, write.fence, None, write.op, write.prev, write.status, write.closed_count)
+
+
+def _intent(write: End) -> tuple[object, ...]:
+    """Return what the caller wanted, without operation ids: equal for a call that is made again."""
+    published = tuple((head.dataset, head.blocks) for head in write.heads)
+    return write.fence, write.outcome, write.closed_count, write.failures, write.delay, write.progress, published
