@@ -1,1 +1,63 @@
-"""Leases for partitioned Spark work in Airflow."""
+"""Leased, partitioned Spark work for Airflow: nothing is lost and nothing counts twice.
+
+The public names are loaded when they are first used (:pep:`562`), so that importing a room, in a Spark driver for
+example, never imports Airflow, pyspark or a store's client by accident.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_coordination.leases import (
+        Checkpoint,
+        CoordinationError,
+        Lease,
+        Partition,
+        PartitionIdentifier,
+        PartitionNotFoundError,
+        PartitionNotOwnedError,
+        PartitionStatus,
+        PartitionUpdateError,
+        SourceCoordinator,
+    )
+    from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
+    from airflow_coordination.stores import open_store
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Checkpoint",
+    "Close",
+    "Complete",
+    "CoordinationError",
+    "GiveUp",
+    "Lease",
+    "Partition",
+    "PartitionIdentifier",
+    "PartitionNotFoundError",
+    "PartitionNotOwnedError",
+    "PartitionStatus",
+    "PartitionUpdateError",
+    "SourceCoordinator",
+    "drain",
+    "open_store",
+    "partition_application",
+    "read_completed",
+]
+
+_ELSEWHERE = dict.fromkeys(("Close", "Complete", "GiveUp", "drain", "partition_application", "read_completed"), "spark")
+_ELSEWHERE["open_store"] = "stores"
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its room: ``leases`` unless it is listed elsewhere."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'leases')}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,59 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3.11
+STORE ?=
+BIN := .venv/bin
+FAST := not (slow or postgres or spark or system)
+
+.PHONY: help
+help: ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/ready: requirements/dev.txt requirements/uv.txt pyproject.toml scripts/make_venv.sh
+	@PYTHON=$(PYTHON) scripts/make_venv.sh
+
+.PHONY: demo
+demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=postgresql+psycopg://… for another store)
+	@scripts/system_packages.sh java
+	@scripts/with_java.sh $(BIN)/python scripts/demo.py $(STORE)
+
+.PHONY: test
+test: lint test-suite test-without-airflow ## Everything that CI runs
+
+.PHONY: test-suite
+test-suite: .venv/ready
+	@scripts/system_packages.sh java postgresql
+	scripts/with_java.sh $(BIN)/python -m pytest
+
+.PHONY: test-without-airflow
+test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed
+	@scripts/system_packages.sh java
+	scripts/without_airflow.sh
+
+.PHONY: test-fast
+test-fast: lint ## What can be tested in under two minutes: no Spark, no PostgreSQL, no processes of Airflow
+	$(BIN)/python -m pytest -m "$(FAST)"
+
+.PHONY: lint
+lint: .venv/ready ## Style, types and the walls between the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: .venv/ready ## Let ruff lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: lock
+lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
+	for name in uv dev; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11.5 --generate-hashes \
+	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
+
+.PHONY: clean
+clean: ## Remove all that make made
+	rm -rf .venv .demo .work dist build spark-warehouse metastore_db derby.log
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
