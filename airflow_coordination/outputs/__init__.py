@@ -1,0 +1,24 @@
+"""Blocks, immutable manifests, the files readers follow, and the collector of what nobody follows.
+
+Pure Python and fsspec: no Spark, no Airflow, no database client.
+"""
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.outputs.attempts import Attempt, OpenBlock
+from airflow_coordination.outputs.collector import Collected, collect
+from airflow_coordination.outputs.errors import OutputError
+from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
+from airflow_coordination.outputs.published import published_manifests
+
+__all__ = [
+    "Attempt",
+    "Block",
+    "Collected",
+    "DataFile",
+    "Manifest",
+    "OpenBlock",
+    "OutputError",
+    "Reference",
+    "collect",
+    "published_manifests",
+]

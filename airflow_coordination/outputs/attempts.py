@@ -1,0 +1,144 @@
+"""One driver process's own directory under one fence, and the blocks it finishes there."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from airflow_coordination.leases.blocks import Block, Mode
+from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.partition import Fence
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import (
+    MARKER,
+    attempt_directory,
+    attempts_root,
+    block_directory,
+    is_data,
+    partition_directory,
+)
+from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
+from airflow_coordination.outputs.parquet import TAIL, FooterError, footer_length, parse_footer
+from airflow_coordination.outputs.storage import (
+    PARALLEL_REQUESTS,
+    StoredFile,
+    join,
+    list_files,
+    read_bytes,
+    write_bytes,
+)
+
+MAX_DATASET_BYTES = 255
+Count = Callable[[str, Sequence[str]], int]
+"""Counts the rows of files (second argument, relative) in a directory (first), for formats that do not tell by file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBlock:
+    """A block that is being written.
+
+    :param path: the directory to write into; it does not exist yet.
+    :param dataset: the dataset it is for.
+    """
+
+    path: str
+    dataset: str
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The directory of one driver process under one fence. Nobody else ever writes there.
+
+    :param output_root: where output goes, normalised.
+    :param source: the stored source identifier.
+    :param key: the partition key.
+    :param fence: the tenure.
+    """
+
+    output_root: str
+    source: str
+    key: str
+    fence: Fence
+    process: str = field(default_factory=lambda: secrets.token_hex(4))
+    _numbers: int = 0
+
+    @property
+    def directory(self) -> str:
+        """Where all of its blocks are."""
+        partition = partition_directory(self.source, self.key)
+        return join(attempts_root(self.output_root), partition, attempt_directory(self.fence, self.process))
+
+    def open(self, dataset: str) -> OpenBlock:
+        """Return the place for a new block.
+
+        :raises InvalidKeyError: when ``dataset`` is empty, holds NUL, or exceeds 255 bytes.
+        """
+        check_key(dataset, "dataset", MAX_DATASET_BYTES)
+        if not self._numbers:
+            self._mark()
+        self._numbers += 1
+        return OpenBlock(path=join(self.directory, block_directory(dataset, self._numbers)), dataset=dataset)
+
+    def finish(
+        self,
+        block: OpenBlock,
+        *,
+        mode: Mode = "replace",
+        follows: Reference | None = None,
+        file_format: str = "parquet",
+        options: Mapping[str, str] | None = None,
+        count: Count | None = None,
+    ) -> Block:
+        """Write the manifest of what is in the block's directory now, and return the block.
+
+        :param mode: how it meets what the partition published before.
+        :param follows: the manifest it adds to.
+        :param file_format: Spark's name of the format.
+        :param options: what a reader of that format must be told.
+        :param count: counts rows where the files do not tell; without it they count as 0.
+        :raises OutputError: when the files cannot be read, or are not of ``file_format``.
+        """
+        stored = [file for file in list_files(block.path) if is_data(file.path)]
+        files = self._describe(block, stored, file_format)
+        known = sum(file.rows or 0 for file in files)
+        manifest = Manifest(
+            source=self.source,
+            key=self.key,
+            dataset=block.dataset,
+            fence=str(self.fence),
+            directory=block.path,
+            files=tuple(files),
+            rows=count(block.path, [file.path for file in files]) if count and files else known,
+            format=file_format,
+            options=dict(options or {}),
+            follows=follows,
+        )
+        write_bytes(manifest.address, manifest.to_bytes())
+        return manifest.block(mode)
+
+    def _mark(self) -> None:
+        """Say in the directory whose it is, so that the collector never has to guess."""
+        facts = {"source": self.source, "key": self.key, "fence": str(self.fence)}
+        write_bytes(join(self.directory, MARKER), json.dumps(facts).encode())
+
+    def _describe(self, block: OpenBlock, stored: Sequence[StoredFile], file_format: str) -> list[DataFile]:
+        if file_format != "parquet":
+            return [DataFile(file.path, file.size) for file in stored]
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            return list(pool.map(lambda file: self._describe_parquet(block, file), stored))
+
+    def _describe_parquet(self, block: OpenBlock, file: StoredFile) -> DataFile:
+        address = join(block.path, file.path)
+        try:
+            tail = read_bytes(address, max(0, file.size - TAIL), file.size)
+            if footer_length(tail) > len(tail):
+                tail = read_bytes(address, max(0, file.size - footer_length(tail)), file.size)
+            footer = parse_footer(tail)
+        except (FooterError, FileNotFoundError) as error:
+            what = f"publish {block.dataset!r} of {partition_label(self.source, self.key)}"
+            remedy = "Write Parquet into block.path, or name the format: lease.publish(…, format=…)"
+            raise OutputError(what, address, str(error), remedy) from error
+        return DataFile(file.path, file.size, footer.rows, footer.schema)

@@ -1,0 +1,194 @@
+"""Deletes the blocks that no reader can ever follow, and nothing else.
+
+What makes it safe beside running publishers is the order of reads. First the directories are listed, then
+the partition is read, then its head records. A block can only become published through the staged blocks
+of its partition, or through a write of the tenure that wrote it. So a block of a tenure that is over, that
+is not staged when the partition is read, and that no head record read *after* that names (directly or as
+a predecessor), can never be published any more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.partition import Fence, HeadRecord, Partition, positive
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
+from airflow_coordination.outputs.manifests import references
+from airflow_coordination.outputs.published import PAGE, follow, source_identifier
+from airflow_coordination.outputs.storage import StoredFile, delete, join, list_files, normal_root, parent, read_bytes
+
+SAMPLE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What was deleted, or would be.
+
+    :param blocks: how many block directories.
+    :param files: how many files in them.
+    :param bytes: how much they take together.
+    :param sample: the first twenty of them.
+    :param kept: how many block directories of this source were left alone.
+    :param unknown: directories that are not understood, never touched (the first twenty).
+    :param dry_run: whether nothing was deleted.
+    """
+
+    blocks: int = 0
+    files: int = 0
+    bytes: int = 0
+    sample: tuple[str, ...] = ()
+    kept: int = 0
+    unknown: tuple[str, ...] = ()
+    dry_run: bool = True
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt directory as listed."""
+
+    address: str
+    marker: bool = False
+    blocks: dict[str, list[StoredFile]] = field(default_factory=dict)
+    newest: datetime | None = None
+
+    def add(self, rest: list[str], file: StoredFile) -> None:
+        self.marker = self.marker or rest == [MARKER]
+        if len(rest) > 1 and rest[0].startswith(f"{BLOCK}="):
+            self.blocks.setdefault(join(self.address, rest[0]), []).append(file)
+        self.newest = max(filter(None, (self.newest, file.modified)), default=None)
+
+
+def collect(
+    store: PartitionStore,
+    source: str,
+    output_root: object,
+    *,
+    older_than: timedelta = timedelta(days=1),
+    dry_run: bool = True,
+    partition_prefix: str | None = None,
+) -> Collected:
+    """Delete the blocks of tenures that are over and that nothing refers to, or say what would be deleted.
+
+    A partition whose output changed within ``older_than`` is left alone, because readers may still be
+    reading what was replaced.
+
+    :param store: the store that holds the source.
+    :param source: the source's name.
+    :param output_root: where its blocks go.
+    :param older_than: leave attempts alone in which something was written more recently.
+    :param dry_run: only count. The counts are exact for this moment.
+    :param partition_prefix: the source's prefix, if any.
+    :raises InvalidInputError: for a negative ``older_than``.
+    """
+    positive("older_than", older_than, zero=True)
+    collection = _Collection(store, source_identifier(source, partition_prefix), older_than)
+    root = attempts_root(normal_root(output_root))
+    for directory, attempts in _listed(root).items():
+        collection.look_at(directory, attempts)
+    return collection.carry_out(dry_run)
+
+
+def _listed(root: str) -> dict[str, list[_Attempt]]:
+    """Return the attempts below ``root`` by partition directory; what is not of our layout is left out."""
+    attempts: dict[tuple[str, str], _Attempt] = {}
+    for file in list_files(root):
+        partition, _, rest = file.path.partition("/")
+        attempt, _, inside = rest.partition("/")
+        if partition.startswith(f"{PARTITION}=") and attempt.startswith(f"{ATTEMPT}=") and inside:
+            address = join(root, partition, attempt)
+            attempts.setdefault((partition, attempt), _Attempt(address)).add(inside.split("/"), file)
+    grouped: dict[str, list[_Attempt]] = {}
+    for (partition, _), found in attempts.items():
+        grouped.setdefault(partition, []).append(found)
+    return grouped
+
+
+class _Collection:
+    """Decides partition by partition, then deletes."""
+
+    def __init__(self, store: PartitionStore, source: str, older_than: timedelta) -> None:
+        self._store, self._source, self._older_than = store, source, older_than
+        self._losers: list[tuple[str, list[StoredFile]]] = []
+        self._attempts: list[_Attempt] = []
+        self._unknown: list[str] = []
+        self._kept = 0
+
+    def look_at(self, directory: str, attempts: list[_Attempt]) -> None:
+        """Sort a partition's blocks into losers and the rest. The reads happen in the order that makes it safe."""
+        marked = [(attempt, *marker) for attempt in attempts if (marker := self._marker(attempt, directory))]
+        mine = [(attempt, key, fence) for attempt, source, key, fence in marked if source == self._source]
+        if not mine:
+            return
+        key = mine[0][1]
+        partition = self._store.get(self._source, key)
+        heads = self._store.heads(self._source, key=key, limit=PAGE)
+        followed = self._followed(partition, heads)
+        for attempt, _, fence in mine:
+            over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)
+            if over and followed is not None and self._old(attempt, heads):
+                self._take(attempt, followed)
+            else:
+                self._kept += len(attempt.blocks)
+
+    def carry_out(self, dry_run: bool) -> Collected:
+        """Delete, unless it is a dry run, and return the counts."""
+        if not dry_run:
+            for address, _ in self._losers:
+                delete(address)
+            for attempt in self._attempts:
+                delete(join(attempt.address, MARKER))
+        files = [file for _, stored in self._losers for file in stored]
+        return Collected(
+            blocks=len(self._losers),
+            files=len(files),
+            bytes=sum(file.size for file in files),
+            sample=tuple(address for address, _ in self._losers[:SAMPLE]),
+            kept=self._kept,
+            unknown=tuple(self._unknown[:SAMPLE]),
+            dry_run=dry_run,
+        )
+
+    def _marker(self, attempt: _Attempt, directory: str) -> tuple[str, str, Fence] | None:
+        try:
+            facts = json.loads(read_bytes(join(attempt.address, MARKER))) if attempt.marker else {}
+            source, key, fence = facts["source"], facts["key"], Fence.parse(facts["fence"])
+            if partition_directory(source, key) == directory and f"{ATTEMPT}={fence}-" in attempt.address:
+                return source, key, fence
+        except (FileNotFoundError, KeyError, TypeError, ValueError):
+            pass  # somebody else's, half written or being deleted
+        self._unknown.append(attempt.address)
+        return None
+
+    def _followed(self, partition: Partition | None, heads: Iterable[HeadRecord]) -> set[str] | None:
+        """Return the block directories that readers or the next tenure may follow, ``None`` if that cannot be told."""
+        try:
+            return set(_directories(partition, heads))
+        except CoordinationError:
+            return None
+
+    def _old(self, attempt: _Attempt, heads: Iterable[HeadRecord]) -> bool:
+        moments = [attempt.newest or datetime.now(UTC)]
+        published = [head.published_at for head in heads if head.published_at]
+        limit = self._older_than
+        return max(moments) <= datetime.now(UTC) - limit and all(at <= self._store.now() - limit for at in published)
+
+    def _take(self, attempt: _Attempt, followed: set[str]) -> None:
+        losers = {address: files for address, files in attempt.blocks.items() if address not in followed}
+        self._losers += losers.items()
+        self._kept += len(attempt.blocks) - len(losers)
+        if len(losers) == len(attempt.blocks):
+            self._attempts.append(attempt)
+
+
+def _directories(partition: Partition | None, heads: Iterable[HeadRecord]) -> Iterator[str]:
+    if partition is None:
+        return
+    blocks = [*partition.staged, *(block for head in heads for block in head.blocks)]
+    starts = [(partition.source, partition.key, reference) for reference in references(blocks)]
+    for manifest in follow(starts):
+        yield parent(manifest.address)

@@ -1,0 +1,71 @@
+"""Where attempts write: directories named by hashes and fences, never by a key as it is (promise X5).
+
+::
+
+    <output root>/_attempts/_partition=<hash>-<slug>/_attempt=<fence>-<process>/_block=<dataset>-<n>/
+
+The names have the form ``column=value`` so that Spark can read any number of blocks with partition columns
+in one scan from ``_attempts`` on, which is as far up as it then looks for columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from airflow_coordination.leases.partition import Fence
+from airflow_coordination.outputs.storage import join
+
+ATTEMPTS = "_attempts"
+PARTITION, ATTEMPT, BLOCK = "_partition", "_attempt", "_block"
+LAYOUT_COLUMNS = (PARTITION, ATTEMPT, BLOCK)
+MANIFEST = "_manifest.json"
+MARKER = "_attempt.json"
+_READABLE = 40
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def slug(text: str) -> str:
+    """Return the readable part of a name: letters, digits, ``.``, ``-`` and ``_`` only, at most 40."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text)[:_READABLE].strip("._")
+
+
+def partition_directory(source: str, key: str) -> str:
+    """Return the name of a partition's directory: 96 bits of a hash and a readable slug.
+
+    :param source: the stored source identifier.
+    :param key: any partition key.
+    """
+    digest = hashlib.sha256(f"{len(source)}|{source}|{key}".encode()).hexdigest()[:24]
+    return f"{PARTITION}={digest}-{slug(key)}"
+
+
+def attempt_directory(fence: Fence, process: str) -> str:
+    """Return the name of the directory of one driver process under one fence."""
+    return f"{ATTEMPT}={fence}-{process}"
+
+
+def block_directory(dataset: str, number: int) -> str:
+    """Return the name of a block's directory."""
+    readable = (
+        dataset if _SAFE.fullmatch(dataset) else f"{hashlib.sha256(dataset.encode()).hexdigest()[:12]}-{slug(dataset)}"
+    )
+    return f"{BLOCK}={readable}-{number}"
+
+
+def attempts_root(output_root: str) -> str:
+    """Return the directory that all attempts below an output root share."""
+    return join(output_root, ATTEMPTS)
+
+
+def is_data(path: str) -> bool:
+    """Return whether a file, by its path inside a block, is data: Spark's own rule for hidden files."""
+    return not any(
+        part.startswith(".") or (part.startswith("_") and "=" not in part) or part.endswith("._COPYING_")
+        for part in path.split("/")
+    )
+
+
+def partition_columns(path: str) -> tuple[str, ...]:
+    """Return the names of the partition columns in a file's path inside its block (``year=2013/month=1/…``)."""
+    return tuple(part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part)
