@@ -172,7 +172,7 @@ class Acquisition:
             return lease
 
     def complete_and_acquire(self, lease: Lease, end: End, key: str | None) -> Partition | None:
-        """Send the fused step and settle it; the completion is settled like any, the acquisition is final once absent."""
+        """Send the fused step and settle it; once the completion is visible, an absent acquisition is final."""
         following = self.following(key)
         answer = self._settler.repeat(
             f"complete {lease.key!r} and acquire the next", lambda: self._store.complete_and_acquire(end, following)

@@ -1,4 +1,4 @@
-"""A finished piece of output, as a lease sees it: an address and a digest. What is in it is the outputs room's business."""
+"""A finished piece of output, as a lease sees it: an address and a digest. Its content is the outputs' business."""
 
 from __future__ import annotations
 

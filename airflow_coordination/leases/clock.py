@@ -42,15 +42,19 @@ class SystemClock:
     """The machine's own clock."""
 
     def now(self) -> datetime:
+        """Return the wall time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
+        """Return seconds that never go back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
+        """Wait for ``seconds``."""
         time.sleep(seconds)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until ``event`` is set, for ``seconds`` at most; return whether it is set."""
         return event.wait(seconds)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,33 +17,30 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.hints import Hint, decode_hint, encode_hint
+from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
 from airflow_coordination.leases.names import GLOBAL_STATE_KEY, check_key, compose_source
+from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import (
     Created,
     Fence,
     Lease,
     Outcome,
-    Outlook,
     Owner,
     Partition,
-    PartitionIdentifier,
-    PartitionStatus,
-    Swept,
 )
-from airflow_coordination.leases.people import People
+from airflow_coordination.leases.people import People, PeopleActions
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import CREATE_PAGE, Settings
 from airflow_coordination.leases.settle import Settler
-from airflow_coordination.leases.supply import Supplier, SupplierPages, SupplierRun, encoded, supply
+from airflow_coordination.leases.supply import Supplier, SupplierPages, SupplierRun, encoded, supply, without_repeats
 from airflow_coordination.leases.tenures import Tenures, duration
-from airflow_coordination.leases.writes import Action, Create, End, NewPartition, Sweep
+from airflow_coordination.leases.writes import Create, End, NewPartition
 
 _SETTINGS = Settings()
 
 
-class SourceCoordinator:
+class SourceCoordinator(Overview, PeopleActions):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -100,7 +97,7 @@ class SourceCoordinator:
 
     # -- creating ---------------------------------------------------------------------------------------------
 
-    def create_partitions(self, partitions: Iterable[str | PartitionIdentifier]) -> Created:
+    def create_partitions(self, partitions: Iterable[object]) -> Created:
         """Create the partitions that do not exist, in this order; the others stay as they are.
 
         :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
@@ -131,14 +128,18 @@ class SourceCoordinator:
         if lease is None:
             lease = self._first_global_lease(leases)
         if lease is None:
-            rival = self._settler.repeat("read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY))
+            rival = self._settler.repeat(
+                "read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY)
+            )
             return SupplierRun(ran=False, rival=rival.owner if rival else None)
         with self._given_back(lease):
             return supply(lease, supplier, self._supplier_pages, self.heartbeat)
 
     def global_state(self) -> dict[str, Any]:
         """Return what the supplier remembers; empty before its first run."""
-        found = self._settler.repeat("read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY))
+        found = self._settler.repeat(
+            "read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY)
+        )
         return dict(found.progress_state or {}) if found else {}
 
     def register(self, **facts: Any) -> None:
@@ -148,7 +149,7 @@ class SourceCoordinator:
     # -- acquiring --------------------------------------------------------------------------------------------
 
     def get_next_partition(self, supplier: Supplier | None = None, hint: str | None = None) -> Lease | None:
-        """Acquire one partition: the hint first, then crashed, reopened and new ones, then the supplier once, then again.
+        """Acquire one partition: the hint first, then crashed, reopened, new ones, then the supplier once, then again.
 
         Now and then (1 in 8) the order starts at "new", so that no class starves (promise S9).
 
@@ -168,7 +169,7 @@ class SourceCoordinator:
         return self._counted(self._acquisition.by_hint(self._hint(key)))
 
     def retake(self, key: str) -> Lease | None:
-        """Take a partition over, at once, from an earlier try of this owner's Airflow task; ``None`` if none holds it."""
+        """Take a partition over, at once, from an earlier try of this task; ``None`` if none holds it."""
         lease = self._acquisition.retake(check_key(key))
         return self._counted(lease) if lease else None
 
@@ -203,7 +204,7 @@ class SourceCoordinator:
             return self._tenures.renew(lease)
 
     def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:
-        """Save progress together with the blocks finished since the last save; also renews (Data Prepper: ``saveState``).
+        """Save progress and the blocks finished since the last save; also renews (Data Prepper: ``saveState``).
 
         :param state: any JSON value but ``None``: at most 256 KiB and 32 levels, string keys, no NaN.
         :raises ProgressStateError: when it is not; the last good state stays.
@@ -294,76 +295,10 @@ class SourceCoordinator:
         """Return a context manager that keeps ``lease`` alive in a thread of its own; see :class:`Heartbeat`."""
         return Heartbeat(self.renew, lease, on_lost, self.settings, progress, self._clock, self._randomness)
 
-    # -- looking and sweeping ---------------------------------------------------------------------------------
-
-    def sweep(self, limit: int = 1000) -> Swept:
-        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""
-        write = Sweep(
-            source=self._source_id,
-            op=self._randomness.op_id(),
-            limit=limit,
-            max_lost_leases=self.settings.max_lost_leases,
-        )
-        return self._settler.repeat("sweep", lambda: self.store.sweep(write))
-
-    def claimable(self, limit: int = 100) -> list[str]:
-        """Return hints for what can be acquired now, in the acquisition order."""
-        found = self._settler.repeat("list hints", lambda: self.store.claimable(self._source_id, limit))
-        return [encode_hint(self.store.store_id, key, token) for key, token in found]
-
-    def partition(self, key: str) -> Partition | None:
-        """Return one partition, ``None`` if there is none."""
-        check_key(key)
-        found = self._settler.repeat("read a partition", lambda: self._store_get(self._source_id, key))
-        return None if found is None or found.deleted else found
-
-    def partitions(
-        self, status: PartitionStatus | None = None, after: str | None = None, limit: int = 1000
-    ) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given."""
-        return self._settler.repeat(
-            "list partitions", lambda: self.store.page(self._source_id, status, after, limit)
-        )
-
-    def counts(self) -> dict[PartitionStatus, int]:
-        """Return how many partitions are in each status."""
-        return self._settler.repeat("count partitions", lambda: self.store.counts(self._source_id))
-
-    def outlook(self) -> Outlook:
-        """Return what can still happen in this source."""
-        return self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
-
     @property
     def refusals(self) -> int:
         """How many calls of this coordinator were refused because their fence was no longer the current one (exact)."""
         return self._refusals.counts.get("refused", 0)
-
-    # -- people -----------------------------------------------------------------------------------------------
-
-    def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Take the lease away from its owner; the partition waits again at its old place.
-
-        :param by: who asks; :param why: the reason; both are kept in the audit.
-        :param seen: the partition as the person saw it; the action is refused if it changed since.
-        :raises PartitionUpdateError: when its status does not allow it, or it changed meanwhile.
-        """
-        return self._people.act(Action.RELEASE, check_key(key), by, why, seen)
-
-    def reopen(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Make a CLOSED, parked or delayed partition claimable now; failures and lost leases start from zero."""
-        return self._people.act(Action.REOPEN, check_key(key), by, why, seen)
-
-    def park(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
-        return self._people.act(Action.PARK, check_key(key), by, why, seen)
-
-    def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""
-        return self._people.act(Action.RESET, check_key(key), by, why, seen)
-
-    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
-        return self._people.act(Action.DELETE, check_key(key), by, why, seen)
 
     # -- inside -----------------------------------------------------------------------------------------------
 
@@ -418,11 +353,12 @@ class SourceCoordinator:
             raise
 
     def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
-        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=tuple(page))
+        distinct, repeated = without_repeats(page)
+        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=distinct)
         created = self._settler.repeat("create partitions", lambda: self.store.create(write))
         if source_id is None:
             self._count(Metric.CREATED, created.created)
-        return created
+        return created + repeated
 
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
         sent_at = self._clock.monotonic()
@@ -452,7 +388,5 @@ class SourceCoordinator:
             yield
         finally:
             if lease.ending is None:
-                try:
+                with suppress(CoordinationError):  # it ends by itself; the supplier's own error matters more
                     self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
-                except CoordinationError:
-                    pass  # it ends by itself; the supplier's own error, if any, matters more

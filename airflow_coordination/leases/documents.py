@@ -34,7 +34,10 @@ def _encode(value: Any, field: str, limit: int, error: type[InvalidInputError]) 
         raise error(field, value, f"cannot be written as JSON ({cause})", "Use plain JSON values") from cause
     if len(text) > limit:
         raise error(
-            field, text, f"has {len(text)} bytes of JSON, the limit is {limit}", "Keep the data elsewhere and its address here"
+            field,
+            text,
+            f"has {len(text)} bytes of JSON, the limit is {limit}",
+            "Keep the data elsewhere and its address here",
         )
     return text
 
@@ -59,7 +62,10 @@ def decode_progress(text: str | None) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as cause:
         raise ProgressStateError(
-            "progress_state", text, f"is corrupt in the store ({cause})", "Repair it, or reset the partition to start it afresh"
+            "progress_state",
+            text,
+            f"is corrupt in the store ({cause})",
+            "Repair it, or reset the partition to start it afresh",
         ) from cause
 
 
@@ -76,7 +82,9 @@ def encode_payload(payload: Mapping[str, Any] | None) -> str | None:
     try:
         ordered = json.loads(json.dumps(payload, allow_nan=False, sort_keys=True))
     except (TypeError, ValueError, RecursionError) as cause:
-        raise PayloadError("payload", payload, f"cannot be written as JSON ({cause})", "Use plain JSON values") from cause
+        raise PayloadError(
+            "payload", payload, f"cannot be written as JSON ({cause})", "Use plain JSON values"
+        ) from cause
     return _encode(ordered, "payload", MAX_PAYLOAD_BYTES, PayloadError)
 
 

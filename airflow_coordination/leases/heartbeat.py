@@ -8,7 +8,12 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.errors import CoordinationError, NoProgressError, OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    NoProgressError,
+    OutcomeUnknownError,
+    StoreUnavailableError,
+)
 from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.settings import Settings
 
@@ -108,7 +113,9 @@ class Heartbeat:
             raise NoProgressError(self._lease.key, idle.total_seconds())
         if idle >= limit / 2 and not self._warned:
             self._warned = True
-            log.warning("Partition %r shows no progress for %s; its work is cancelled at %s", self._lease.key, idle, limit)
+            log.warning(
+                "Partition %r shows no progress for %s; its work is cancelled at %s", self._lease.key, idle, limit
+            )
 
     def _lose(self, error: CoordinationError) -> None:
         if self.lost is None:

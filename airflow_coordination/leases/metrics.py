@@ -39,11 +39,13 @@ class CountingMetrics:
         self._lock = threading.Lock()
 
     def incr(self, stat: str, count: int = 1) -> None:
+        """Add ``count`` to the counter named ``stat``."""
         with self._lock:
             self._counts[stat] += count
 
     @property
     def counts(self) -> dict[str, int]:
+        """The counters by full name."""
         with self._lock:
             return dict(self._counts)
 

@@ -21,7 +21,7 @@ RING_SIZE = 8
 
 
 class PartitionStatus(StrEnum):
-    """The four statuses of the seed (Data Prepper: ``sourcePartitionStatus``). Parked is CLOSED without ``reopen_at``."""
+    """The four statuses of the seed (Data Prepper: ``sourcePartitionStatus``). Parked: CLOSED without ``reopen_at``."""
 
     UNASSIGNED = "UNASSIGNED"
     ASSIGNED = "ASSIGNED"
@@ -69,7 +69,8 @@ class PartitionIdentifier:
     def __post_init__(self) -> None:
         check_key(self.key)
         encode_payload(self.payload)
-        if isinstance(self.priority, bool) or not isinstance(self.priority, int) or abs(self.priority) >= 2**31:
+        priority: object = self.priority
+        if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) >= 2**31:
             raise InvalidInputError("priority", self.priority, "is not a whole number of 32 bits", "Give an int")
 
 
@@ -120,6 +121,7 @@ class Owner:
 
     @classmethod
     def of_task(cls, hostname: str, dag: str, run: str, task: str, map_index: int, try_number: int) -> Owner:
+        """Return the owner that an Airflow task instance is."""
         parts = (hostname, dag, run, task, str(map_index), str(try_number))
         return cls("/".join(quote(part, safe=":+@ ") for part in parts))
 
@@ -140,6 +142,7 @@ class Owner:
 
     @property
     def dag(self) -> str | None:
+        """The dag id, ``None`` for owners that are no Airflow task."""
         return unquote(self._parts[1]) if self._parts else None
 
 
@@ -173,7 +176,13 @@ class Ending:
         """Return the ending in a ring entry: ``token|nonce|outcome|op|last|status after|closedCount|microseconds``."""
         token, nonce, outcome, op, last, status, closed, at = entry.split("|")
         return cls(
-            Outcome(outcome), Fence(int(token), nonce), from_micros(int(at)), op, last, PartitionStatus(status), int(closed)
+            Outcome(outcome),
+            Fence(int(token), nonce),
+            from_micros(int(at)),
+            op,
+            last,
+            PartitionStatus(status),
+            int(closed),
         )
 
 
@@ -293,6 +302,7 @@ class Lease:
 
     @property
     def key(self) -> str:
+        """The partition's key."""
         return self.partition.key
 
     @property
@@ -361,6 +371,7 @@ class Swept:
 
     @property
     def total(self) -> int:
+        """All of them together."""
         return self.reopened + self.reclaimed + self.parked
 
 

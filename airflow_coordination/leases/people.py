@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler
@@ -29,21 +30,21 @@ class People:
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
         for field, text in (("by", by), ("why", why)):
-            if not isinstance(text, str) or not text.strip():
+            if not text.strip():
                 raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
         seen = seen or self._read(key)
         self._check(action, seen)
         op = self._randomness.op_id()
-        write = Act(
-            source=self._source, key=key, op=op, action=action, seen=seen, by=by, why=why[:MAX_WHY_CHARACTERS]
-        )
+        write = Act(source=self._source, key=key, op=op, action=action, seen=seen, by=by, why=why[:MAX_WHY_CHARACTERS])
         answer = self._settler.repeat(f"{action} {key!r}", lambda: self._store.act(write))
         now = answer.partition
         if now is not None and (answer.applied or now.last_op == op):
             return now
         if now is None:
             raise PartitionNotFoundError(key, self._source)
-        changed = f"it changed meanwhile and is {_state(now)} now. Look at it again and repeat the action if it still fits."
+        changed = (
+            f"it changed meanwhile and is {_state(now)} now. Look at it again and repeat the action if it still fits."
+        )
         raise PartitionUpdateError(action, key, changed)
 
     def _check(self, action: Action, seen: Partition) -> None:
@@ -59,6 +60,38 @@ class People:
         if found is None or found.deleted:
             raise PartitionNotFoundError(key, self._source)
         return found
+
+
+class PeopleActions:
+    """The part of :class:`SourceCoordinator` that people call; ``seen`` is the partition as the person saw it."""
+
+    _people: People
+
+    def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Take the lease away from its owner; the partition waits again at its old place.
+
+        :param by: who asks, kept in the audit.
+        :param why: the reason, kept in the audit.
+        :param seen: the partition as the person saw it; the action is refused if it changed since.
+        :raises PartitionUpdateError: when its status does not allow it, or it changed meanwhile.
+        """
+        return self._people.act(Action.RELEASE, check_key(key), by, why, seen)
+
+    def reopen(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Make a CLOSED, parked or delayed partition claimable now; failures and lost leases start from zero."""
+        return self._people.act(Action.REOPEN, check_key(key), by, why, seen)
+
+    def park(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
+        return self._people.act(Action.PARK, check_key(key), by, why, seen)
+
+    def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""
+        return self._people.act(Action.RESET, check_key(key), by, why, seen)
+
+    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
+        return self._people.act(Action.DELETE, check_key(key), by, why, seen)
 
 
 def _state(partition: Partition) -> str:

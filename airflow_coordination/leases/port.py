@@ -1,4 +1,4 @@
-"""The port between the protocol and its stores. It belongs to its user, so it lives here; back ends live in ``stores``."""
+"""The port between the protocol and its stores. It belongs to its user, so it lives here, back ends in ``stores``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
 from airflow_coordination.leases.writes import (
-    Act,
     AcquireHinted,
     AcquireNext,
+    Act,
     Answer,
     Create,
     End,
@@ -44,7 +44,7 @@ class PartitionStore(Protocol):
 
     @property
     def reference(self) -> str | None:
-        """A URL without credentials that :func:`~airflow_coordination.stores.open_store` takes; ``None`` if none reaches it."""
+        """A URL without credentials for :func:`~airflow_coordination.stores.open_store`; ``None`` if there is none."""
 
     @property
     def has_fused_step(self) -> bool:
@@ -66,7 +66,7 @@ class PartitionStore(Protocol):
         """Return the registered sources with their facts, by name."""
 
     def create(self, write: Create) -> Created:
-        """Create what is absent; see :class:`~.writes.Create`. Repeating the same value is harmless and counts the same."""
+        """Create what is absent; see :class:`~.writes.Create`. Repeated, it does nothing and counts the same."""
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -78,7 +78,7 @@ class PartitionStore(Protocol):
         """Apply an owner's write under its fence."""
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
-        """End one tenure and start the next in one commit; the second half only if the first applied in this execution."""
+        """End one tenure and start the next in one commit; the second half only if the first applied just now."""
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due."""
@@ -108,7 +108,12 @@ class PartitionStore(Protocol):
         """Return what can still happen in the source."""
 
     def heads(
-        self, source: str, dataset: str | None = None, key: str | None = None, after: str | None = None, limit: int = 1000
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, of one dataset or one key if named, with a key above ``after``."""
 

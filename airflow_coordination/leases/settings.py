@@ -22,7 +22,7 @@ class Settings:
     """The timers and limits of ``protocol.md``; one page of the docs lists them all.
 
     :param ownership_timeout: how long a lease lasts without renewal; 10 minutes (the seed).
-    :param max_closed_count: this many closes complete a partition; ``None`` = no limit (Data Prepper: ``maxClosedCount``).
+    :param max_closed_count: this many closes complete a partition; ``None`` = no limit (Data Prepper).
     :param max_failures: this many failures park a partition.
     :param max_lost_leases: this many leases lost without an ending park a partition.
     :param retry_delay: wait after the first failure; doubles with each one, up to ``max_retry_delay``.
@@ -59,7 +59,8 @@ class Settings:
     def delay_after(self, failures: int) -> timedelta:
         """Return the wait after the ``failures``-th failure."""
         doublings = min(max(failures - 1, 0), 30)
-        return min(self.retry_delay * 2**doublings, self.max_retry_delay)
+        delay: timedelta = self.retry_delay * 2**doublings
+        return min(delay, self.max_retry_delay)
 
 
 def check_known(given: Collection[str], known: Collection[str], where: str) -> None:

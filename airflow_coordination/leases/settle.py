@@ -131,7 +131,7 @@ class Settler:
                 return answer
             chain.ending = answer.partition.ending_of(write.fence) if answer.partition else None
             return None
-        if answer.partition is None or answer.partition.deleted and verdict is Verdict.GONE:
+        if answer.partition is None or (answer.partition.deleted and verdict is Verdict.GONE):
             raise PartitionNotFoundError(write.key, write.source)
         error = not_owned(write.key, write.fence, answer.partition)
         chain.ending = error.ending

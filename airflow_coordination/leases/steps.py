@@ -17,9 +17,9 @@ from airflow_coordination.leases.partition import RING_SIZE, Outcome, Owner, Par
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
     KEEP,
-    Act,
     AcquireHinted,
     AcquireNext,
+    Act,
     Action,
     Adopt,
     Begin,
@@ -86,7 +86,9 @@ def claimable(partition: Partition, now: datetime, max_lost_leases: int) -> bool
     return partition.status is not A or partition.lost_leases + 1 < max_lost_leases
 
 
-def create(existing: Partition | None, new: NewPartition, source: str, op: str, now: datetime, ordinal: int) -> Partition | None:
+def create(
+    existing: Partition | None, new: NewPartition, source: str, op: str, now: datetime, ordinal: int
+) -> Partition | None:
     """Return the new partition, ``None`` if it exists. A tombstone gives its token and ring."""
     if existing is not None and not (existing.deleted and existing.create_op != op):
         return None
@@ -235,7 +237,8 @@ def _(write: End, partition: Partition, now: datetime) -> Partition | None:
 
 def reclaim(partition: Partition, op: str, now: datetime, max_lost_leases: int) -> Partition | None:
     """Return the partition with its expired lease ended: waiting first in line, or parked at the last lost lease."""
-    if partition.deleted or partition.status is not A or due_at(partition) is None or due_at(partition) > now:  # type: ignore[operator]
+    due = due_at(partition)
+    if partition.status is not A or due is None or due > now:
         return None
     lost = partition.lost_leases + counts_as_lost(partition)
     if lost >= max_lost_leases:
@@ -249,7 +252,9 @@ def reopen(partition: Partition, op: str, now: datetime) -> Partition | None:
     due = due_at(partition)
     if partition.status is not C or due is None or due > now:
         return None
-    return replace(partition, status=U, rank=Rank.REOPENED, available_at=due, reopen_at=None, last_op=op, updated_at=now)
+    return replace(
+        partition, status=U, rank=Rank.REOPENED, available_at=due, reopen_at=None, last_op=op, updated_at=now
+    )
 
 
 def _as_seen(write: Act, partition: Partition) -> bool:
@@ -270,7 +275,9 @@ def _(write: Act, partition: Partition, now: datetime) -> Partition | None:
     after = C if parks else U
     held = partition.status is A
     if held:
-        partition = replace(_end(partition, Outcome.RELEASED, write.op, now, after), token=partition.token + 1, nonce=write.op)
+        partition = replace(
+            _end(partition, Outcome.RELEASED, write.op, now, after), token=partition.token + 1, nonce=write.op
+        )
     changes: dict[Action, dict[str, Any]] = {
         Action.RELEASE: {"rank": Rank.NEW},
         Action.REOPEN: {"rank": Rank.REOPENED, "failures": 0, "lost_leases": 0},

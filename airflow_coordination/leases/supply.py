@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_coordination.leases.documents import decode_object, encode_payload, encode_progress
@@ -28,7 +28,7 @@ class SupplierRun:
     :param state: the global state after the run.
     """
 
-    created: Created = Created()
+    created: Created = field(default_factory=Created)
     ran: bool = True
     rival: str | None = None
     state: Mapping[str, Any] | None = None
@@ -53,6 +53,13 @@ def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
     for item in identifiers:
         new = identified(item)
         yield NewPartition(key=new.key, payload_text=encode_payload(new.payload), priority=new.priority)
+
+
+def without_repeats(page: Sequence[NewPartition]) -> tuple[tuple[NewPartition, ...], Created]:
+    """Return the page with each key once, and what its repeats amount to: existing ones, changed where they differ."""
+    first: dict[str, NewPartition] = {}
+    changed = [new.key for new in page if first.setdefault(new.key, new) != new]
+    return tuple(first.values()), Created(existing=len(page) - len(first), changed=tuple(dict.fromkeys(changed)))
 
 
 def check_state(state: object) -> dict[str, Any]:
@@ -82,7 +89,7 @@ class SupplierPages:
         """Run ``supplier`` to its end and return the global state it leaves."""
         before = saved = encode_progress(state)
         result = supplier(state)
-        if result is not None and (not isinstance(result, Iterable) or isinstance(result, str | bytes | Mapping)):
+        if result is not None and (isinstance(result, str | bytes | Mapping) or not hasattr(result, "__iter__")):
             raise InvalidInputError(
                 "supplier", result, f"returned {type(result).__name__}", "Return or yield partition identifiers"
             )

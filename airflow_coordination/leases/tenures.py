@@ -11,7 +11,16 @@ from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, ProgressStateError
-from airflow_coordination.leases.partition import Chain, Ending, Fence, HeadRecord, Lease, Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.partition import (
+    Chain,
+    Ending,
+    Fence,
+    HeadRecord,
+    Lease,
+    Outcome,
+    Partition,
+    PartitionStatus,
+)
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import head_records, may_add
 from airflow_coordination.leases.settings import Settings
@@ -58,7 +67,7 @@ class Tenures:
         self._clock, self._randomness = clock, randomness
 
     def start(self, partition: Partition, sent_at: float) -> Lease:
-        """Return the lease on a partition that was just acquired by a request sent at ``sent_at`` (own monotonic time)."""
+        """Return the lease on a partition acquired by a request sent at ``sent_at`` (own monotonic time)."""
         expires_at = partition.ownership_timeout
         assert expires_at is not None, "an ASSIGNED partition has a timeout"
         deadline = sent_at + self._settings.ownership_timeout.total_seconds()
@@ -75,7 +84,9 @@ class Tenures:
             source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
         )
         unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
-        chain = Chain(fence.nonce, unknown, self._clock.now(), sent_at + self._settings.request_deadline.total_seconds())
+        chain = Chain(
+            fence.nonce, unknown, self._clock.now(), sent_at + self._settings.request_deadline.total_seconds()
+        )
         with chain.lock:
             answer = self._settler.settle("begin", write, chain)
         partition = answer.partition if answer and answer.partition else self._read(source, key)
@@ -131,7 +142,7 @@ class Tenures:
             return self._prolonged(lease, answer, sent_at) if answer else replace(lease, partition=chain.partition)
 
     def end(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block] = ()) -> End:
-        """End the tenure with the write that ``ending(partition, op)`` returns, publishing ``blocks`` and staged ones."""
+        """End the tenure with the write that ``ending(partition, op)`` returns; publish ``blocks`` and staged ones."""
         chain = lease.chain
         with chain.lock:
             write = self.prepare(lease, ending, blocks)
@@ -172,9 +183,7 @@ class Tenures:
             lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, failures=partition.failures, last_error=None
         )
 
-    def closed(
-        self, lease: Lease, reopen_after: timedelta | None, state: object
-    ) -> Callable[[Partition, str], End]:
+    def closed(self, lease: Lease, reopen_after: timedelta | None, state: object) -> Callable[[Partition, str], End]:
         """Return the ending *closed*, or *completed* at the maximum (Data Prepper: ``closePartition``)."""
         text = encode_progress(state)
 
@@ -219,9 +228,7 @@ class Tenures:
 
     def given_up(self, lease: Lease, retry_after: timedelta | None) -> Callable[[Partition, str], End]:
         """Return the ending *given up*: counts nothing, free at once or at a given time."""
-        return lambda partition, op: _end(
-            lease, op, Outcome.GIVEN_UP, U, partition, delay=retry_after or timedelta(0)
-        )
+        return lambda partition, op: _end(lease, op, Outcome.GIVEN_UP, U, partition, delay=retry_after or timedelta(0))
 
     def _publish(self, partition: Partition, blocks: Sequence[Block], op: str) -> tuple[HeadRecord, ...]:
         published = merge(partition.staged, blocks)
@@ -261,9 +268,7 @@ class Tenures:
         return found
 
 
-def _end(
-    lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, partition: Partition, **changes: Any
-) -> End:
+def _end(lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, partition: Partition, **changes: Any) -> End:
     """Return an ending that keeps what ``changes`` does not name."""
     kept: dict[str, Any] = {
         "closed_count": partition.closed_count,
@@ -274,8 +279,16 @@ def _end(
         "generation": partition.generation,
         "clear_staged": False,
     }
-    where = {"source": partition.source, "key": partition.key, "fence": lease.fence, "prev": lease.chain.last_op}
-    return End(op=op, outcome=outcome, status=status, **where, **(kept | changes))
+    return End(
+        source=partition.source,
+        key=partition.key,
+        fence=lease.fence,
+        op=op,
+        prev=lease.chain.last_op,
+        outcome=outcome,
+        status=status,
+        **(kept | changes),
+    )
 
 
 def ending_of(write: End) -> Ending:

@@ -124,6 +124,7 @@ class Begin:
 
     @property
     def prev(self) -> str:
+        """What the chain must end with: the acquisition itself."""
         return self.fence.nonce
 
 
@@ -146,7 +147,7 @@ class End:
     """End the tenure: complete, close, fail or give up, and move head records in the same step.
 
     :param status: the status after.
-    :param delay: for CLOSED the time until ``reOpenAt``, ``None`` = parked; for UNASSIGNED the time until ``availableAt``.
+    :param delay: until ``reOpenAt`` for CLOSED, ``None`` = parked; until ``availableAt`` for UNASSIGNED.
     :param progress: progress after, or ``KEEP``.
     :param generation: generation after.
     :param clear_staged: whether the staged blocks went into the head records.
@@ -164,7 +165,7 @@ class End:
     failures: int
     last_error: str | None
     delay: timedelta | None
-    progress: str | None | Keep
+    progress: str | Keep | None
     generation: str
     clear_staged: bool
     heads: tuple[HeadRecord, ...] = ()

@@ -1,0 +1,59 @@
+"""Looking at a source and sweeping it: what needs no lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.hints import encode_hint
+from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.partition import Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.writes import Sweep
+
+
+class Overview:
+    """The part of :class:`SourceCoordinator` that looks and sweeps."""
+
+    store: PartitionStore
+    settings: Settings
+    _source_id: str
+    _settler: Settler
+    _randomness: Randomness
+
+    def sweep(self, limit: int = 1000) -> Swept:
+        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""
+        write = Sweep(
+            source=self._source_id,
+            op=self._randomness.op_id(),
+            limit=limit,
+            max_lost_leases=self.settings.max_lost_leases,
+        )
+        return self._settler.repeat("sweep", lambda: self.store.sweep(write))
+
+    def claimable(self, limit: int = 100) -> list[str]:
+        """Return hints for what can be acquired now, in the acquisition order."""
+        found = self._settler.repeat("list hints", lambda: self.store.claimable(self._source_id, limit))
+        return [encode_hint(self.store.store_id, key, token) for key, token in found]
+
+    def partition(self, key: str) -> Partition | None:
+        """Return one partition, ``None`` if there is none."""
+        check_key(key)
+        found = self._settler.repeat("read a partition", lambda: self.store.get(self._source_id, key))
+        return None if found is None or found.deleted else found
+
+    def partitions(
+        self, status: PartitionStatus | None = None, after: str | None = None, limit: int = 1000
+    ) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given."""
+        return self._settler.repeat("list partitions", lambda: self.store.page(self._source_id, status, after, limit))
+
+    def counts(self) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status."""
+        return self._settler.repeat("count partitions", lambda: self.store.counts(self._source_id))
+
+    def outlook(self) -> Outlook:
+        """Return what can still happen in this source."""
+        return self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
