@@ -1,0 +1,73 @@
+"""The walls of the house that import-linter does not see: ``__init__`` files and what is loaded at run time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.tree import PACKAGE, ROOT, imported, is_standard, room_of
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+AIRFLOW_SIDE = ("operators", "sensors", "triggers", "hooks", "links", "decorators", "board")
+
+# What each room may import that is not in the standard library. The rooms on the Airflow side have no such list.
+CLIENTS = {
+    "": set(),
+    "leases": set(),
+    "outputs": {"fsspec"},
+    "acknowledgments": set(),
+    "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
+    "spark": {"pyspark"},
+    "sources": {"fsspec", "sqlalchemy"},
+    "duties": set(),
+    "cli": {"airflow", "rich", "yaml"},
+    "testing": {"hypothesis", "psycopg", "pytest", "sqlalchemy"},
+}
+HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
+NOT_LOADED = {
+    "airflow_coordination": HEAVY,
+    "airflow_coordination.get_provider_info": HEAVY,
+    "airflow_coordination.leases": HEAVY,
+    "airflow_coordination.outputs": HEAVY,
+    "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
+    "airflow_coordination.spark": HEAVY - {"pyspark", "sqlalchemy"},
+    "airflow_coordination.testing": HEAVY - {"sqlalchemy"},
+    "airflow_coordination.cli": HEAVY,
+    "airflow_coordination.cli.standalone": HEAVY - {"sqlalchemy"},
+}
+
+
+def test_every_room_has_a_place_in_the_walls():
+    """A new room must say what it may import."""
+    assert {room_of(module) for module in MODULES} <= CLIENTS.keys() | set(AIRFLOW_SIDE)
+
+
+def test_rooms_import_only_their_own_clients():
+    """Walls 1 to 4, for what is not ours."""
+    strangers = [
+        f"{module.relative_to(ROOT)}:{line} imports {name}"
+        for module in MODULES
+        if (room := room_of(module)) in CLIENTS
+        for line, name in imported(module)
+        if not is_standard(name) and name.partition(".")[0] not in CLIENTS[room] | {"airflow_coordination"}
+    ]
+    assert strangers == []
+
+
+def test_only_one_module_of_the_command_line_imports_airflow():
+    """The command line works without Airflow, but for the module that Airflow itself loads."""
+    cli = [module for module in MODULES if room_of(module) == "cli"]
+    guests = {module.name for module in cli for _, name in imported(module) if name.partition(".")[0] == "airflow"}
+    assert guests <= {"airflow_commands.py"}
+
+
+@pytest.mark.parametrize("module", NOT_LOADED)
+def test_importing_a_room_loads_no_library_it_must_do_without(module):
+    """A Spark driver that imports our rooms gets no Airflow with them, whatever is installed."""
+    report = "import json, sys, importlib; importlib.import_module(sys.argv[1]); print(json.dumps(list(sys.modules)))"
+    command = [sys.executable, "-c", report, module]
+    loaded = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout)
+    assert {name.partition(".")[0] for name in loaded} & NOT_LOADED[module] == set()

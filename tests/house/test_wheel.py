@@ -1,0 +1,63 @@
+"""What a user installs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGE, ROOT, tracked_files
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel from the checkout."""
+    place = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(place), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(place.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def contents(wheel):
+    """Return its files by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_wheel_holds_the_package_and_nothing_else(contents):
+    """Every tracked file of the package, the type marker and migrations among them."""
+    of_package = {str(path.relative_to(ROOT)) for path in tracked_files() if PACKAGE in path.parents}
+    assert "airflow_coordination/py.typed" in contents
+    assert of_package - contents.keys() == set()
+    assert {name.partition("/")[0] for name in contents} == {
+        "airflow_coordination",
+        "airflow_coordination-0.1.0.dist-info",
+    }
+
+
+def test_wheel_carries_the_migrations(contents):
+    """A store is set up from the wheel alone."""
+    assert [name for name in contents if name.startswith("airflow_coordination/stores/") and "/versions/" in name]
+
+
+def test_metadata_says_what_the_project_file_says(contents):
+    """The base has no Airflow in it, and Airflow finds the provider."""
+    metadata = Parser().parsestr(contents["airflow_coordination-0.1.0.dist-info/METADATA"])
+    base = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
+    assert not [line for line in base if "airflow" in line or "spark" in line]
+    assert metadata.get_all("Provides-Extra") == ["airflow", "amazon", "postgres", "spark"]
+    assert metadata["License-Expression"] == "Apache-2.0"
+    entry_points = contents["airflow_coordination-0.1.0.dist-info/entry_points.txt"]
+    assert "provider_info = airflow_coordination.get_provider_info:get_provider_info" in entry_points
+
+
+def test_wheel_passes_the_general_checks(wheel):
+    """No stray top levels, duplicates or bytecode."""
+    command = [str(Path(sys.executable).with_name("check-wheel-contents")), str(wheel)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stdout

@@ -1,0 +1,45 @@
+"""What the tests of the house look at: the tracked files and what the rooms import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "airflow_coordination"
+
+
+def tracked_files() -> list[Path]:
+    """Return the files a clone has."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    return [path for name in listed.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def room_of(module: Path) -> str:
+    """Return the room of a module's file; the top of the package is the room ``""``."""
+    first = module.relative_to(PACKAGE).parts[0]
+    return "" if first.endswith(".py") else first
+
+
+def imported(module: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and full name of every import in a file, also those inside functions."""
+    for node in ast.walk(ast.parse(module.read_text(), str(module))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, _absolute(module, node)
+
+
+def _absolute(module: Path, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    package = module.parent.relative_to(ROOT).parts
+    return ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+
+
+def is_standard(name: str) -> bool:
+    """Tell whether a module is of the standard library."""
+    return name.partition(".")[0] in sys.stdlib_module_names
