@@ -38,6 +38,8 @@ from airflow_coordination.leases.tenures import Tenures, duration
 from airflow_coordination.leases.writes import Create, End, NewPartition
 
 _SETTINGS = Settings()
+_NO_LIMIT = 2**31 - 1
+"""The global state is never parked: a dead supplier is always replaced (promise L4)."""
 
 
 class SourceCoordinator(Overview, PeopleActions):
@@ -303,11 +305,12 @@ class SourceCoordinator(Overview, PeopleActions):
     # -- inside -----------------------------------------------------------------------------------------------
 
     def _acquirer(self, source_id: str) -> Acquisition:
+        never_parked = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT)
         return Acquisition(
             self.store,
             source_id,
             self.owner,
-            self.settings,
+            self.settings if source_id == self._source_id else never_parked,
             self._settler,
             self._tenures,
             self._clock,

@@ -23,11 +23,11 @@ OnLost = Callable[[CoordinationError], object]
 
 
 class Heartbeat:
-    """A thread that renews one lease every tenth of its timeout.
+    """Renews one lease every tenth of its timeout, in a thread of its own; a second one watches the deadline.
 
     It stops, and calls ``on_lost`` once, when the store says the lease is over, when it cannot learn that
     before the lease's own monotonic deadline, or when the work shows no progress for too long: a renewal
-    must not keep a hung job alive. Use as a context manager; leaving it waits for the thread.
+    must not keep a hung job alive. Use as a context manager; leaving it waits for the threads.
 
     :param renew: renews a lease, for example ``SourceCoordinator.renew``.
     :param lease: the lease.
@@ -55,20 +55,26 @@ class Heartbeat:
         self._warned = False
         self.lost: CoordinationError | None = None
         """Why the lease was lost, ``None`` while it was not."""
-        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{lease.fence}", daemon=True)
+        self._losing = threading.Lock()
+        self._threads = [
+            threading.Thread(target=target, name=f"{name}-{lease.fence}", daemon=True)
+            for name, target in (("heartbeat", self._run), ("deadline", self._guard))
+        ]
 
     def __enter__(self) -> Heartbeat:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
-        """End the renewals and wait for the thread, unless this is it."""
+        """End the renewals and wait for the threads, unless this is one of them."""
         self._stop.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5)
+        for thread in self._threads:
+            if thread.is_alive() and threading.current_thread() is not thread:
+                thread.join(timeout=5)
 
     def alive(self) -> None:
         """Count as progress: for long steps that Spark's counters do not show."""
@@ -94,6 +100,14 @@ class Heartbeat:
             if not self.beat():
                 return
 
+    def _guard(self) -> None:
+        """Lose the lease at its own monotonic deadline, even while a renewal hangs in the store (promise L7)."""
+        while (left := self._lease.chain.deadline - self._clock.monotonic()) > 0:
+            if self._clock.wait(self._stop, left):
+                return
+        if not self._stop.is_set():
+            self._lose(StoreUnavailableError("renew the lease", "no answer came before the lease's own deadline"))
+
     def _pause(self) -> float:
         """Return the seconds to the next beat; after a missed one never past the lease's deadline."""
         interval = self._randomness.jitter(self._settings.renewal_interval.total_seconds())
@@ -118,7 +132,9 @@ class Heartbeat:
             )
 
     def _lose(self, error: CoordinationError) -> None:
-        if self.lost is None:
+        with self._losing:
+            if self.lost is not None:
+                return
             self.lost = error
-            self._stop.set()
-            self._on_lost(error)
+        self._stop.set()
+        self._on_lost(error)
