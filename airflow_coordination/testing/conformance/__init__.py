@@ -1,0 +1,39 @@
+"""The store conformance kit: what every store, also one from outside, must do.
+
+Subclass :class:`StoreConformance` in a test module of yours and give it a ``store_factory`` fixture: a
+function that returns a new, empty store whose clock is the one it is given. pytest does the rest::
+
+    import pytest
+    from airflow_coordination.testing.conformance import StoreConformance
+
+    class TestMyStore(StoreConformance):
+        @pytest.fixture
+        def store_factory(self, tmp_path):
+            return lambda clock: MyStore(tmp_path / "store", clock=clock)
+
+The kit sets the store up, and closes it after each test. Time moves only through the clock, so nothing
+waits. A store without the fused step says so (``has_fused_step = False``) and those tests are skipped.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_PARTS = [
+    "acquisition",
+    "creation",
+    "endings",
+    "fused",
+    "heads",
+    "hostile",
+    "people",
+    "reading",
+    "sweeping",
+    "tenure",
+    "workbench",
+]
+pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
+
+from airflow_coordination.testing.conformance.kit import StoreConformance  # noqa: E402
+
+__all__ = ["StoreConformance"]

@@ -1,0 +1,100 @@
+"""Creating partitions."""
+
+# ruff: noqa: D102  a test's name says what it shows
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_coordination.leases.partition import RING_SIZE, Created, PartitionIdentifier, PartitionStatus, Rank
+from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence
+
+
+class Creation:
+    """Row *create* of the table; promise S10."""
+
+    def test_a_new_partition_is_unassigned_and_counts_nothing(self, bench: Workbench) -> None:
+        identifier = PartitionIdentifier("k", payload={"month": 2, "a": [1, None]}, priority=-7)
+        assert bench.create(identifier, op="op-1") == Created(created=1)
+        made = bench.get("k")
+        assert (made.status, made.rank, made.priority) == (PartitionStatus.UNASSIGNED, Rank.NEW, -7)
+        assert (made.closed_count, made.failures, made.lost_leases, made.token) == (0, 0, 0, 0)
+        assert made.payload == {"month": 2, "a": [1, None]}
+        assert (made.create_op, made.generation, made.last_op) == ("op-1", "op-1", "op-1")
+        assert made.progress_state is made.owner is made.ownership_timeout is made.reopen_at is made.fence is None
+        assert made.created_at == made.updated_at == made.available_at == bench.clock.now()
+        assert made.ring == (None,) * RING_SIZE
+        assert made.source == bench.source
+
+    @pytest.mark.parametrize("status", list(PartitionStatus))
+    def test_s10_creating_again_changes_nothing_in_any_status(self, bench: Workbench, status: PartitionStatus) -> None:
+        before = bench.bring("k", status)
+        bench.clock.advance(MINUTE / 60)
+        assert bench.create("k") == Created(existing=1)
+        assert bench.get("k") == before
+
+    def test_a_list_of_existing_and_new_creates_the_new_ones(self, bench: Workbench) -> None:
+        """Data Prepper: regression #3319 stopped at the first existing one."""
+        bench.create("a")
+        assert bench.create("a", "b", "c") == Created(created=2, existing=1)
+        assert bench.drained() == ["a", "b", "c"]
+
+    def test_a_repeated_creation_counts_the_same_and_changes_nothing(self, bench: Workbench) -> None:
+        bench.create("a")
+        assert bench.create("a", "b", op="op-1") == Created(created=1, existing=1)
+        before = bench.get("b")
+        bench.clock.advance(MINUTE)
+        assert bench.create("a", "b", op="op-1") == Created(created=1, existing=1)
+        assert bench.get("b") == before
+
+    def test_a_key_named_twice_in_a_page_is_created_once(self, bench: Workbench) -> None:
+        first, second = PartitionIdentifier("k", payload={"n": 1}), PartitionIdentifier("k", payload={"n": 2})
+        assert bench.create(first, second) == Created(created=1, existing=1, changed=("k",))
+        assert bench.get("k").payload == {"n": 1}
+
+    def test_a_changed_payload_or_priority_is_reported_and_not_overwritten(self, bench: Workbench) -> None:
+        bench.create(*(PartitionIdentifier(key, payload={"n": 1}) for key in "abc"))
+        again = bench.create(
+            PartitionIdentifier("a", payload={"n": 2}),
+            PartitionIdentifier("b", payload={"n": 1}, priority=3),
+            PartitionIdentifier("c", payload={"n": 1}),
+            PartitionIdentifier("d", payload={"n": 9}),
+        )
+        assert (again.created, again.existing, set(again.changed)) == (1, 3, {"a", "b"})
+        assert bench.get("a").payload == {"n": 1}
+        assert bench.get("b").priority == 0
+
+    def test_an_empty_page_creates_nothing(self, bench: Workbench) -> None:
+        assert bench.create() == Created()
+
+    def test_sources_are_apart(self, bench: Workbench) -> None:
+        other = Workbench(bench.store, bench.clock, source="prefix|flights|PARTITION")
+        bench.create("k")
+        assert other.store.get(other.source, "k") is None
+        assert other.next() is None
+        assert other.create("k") == Created(created=1)
+        assert bench.drained() == other.drained() == ["k"]
+
+    def test_a_tombstone_is_not_revived_by_a_repeated_old_creation(self, bench: Workbench) -> None:
+        bench.create("k", op="op-1")
+        bench.act(Action.DELETE, "k")
+        bench.create("k", op="op-1")
+        assert bench.get("k").deleted
+        assert bench.next() is None
+
+    def test_s1_a_partition_made_anew_keeps_token_and_ring(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        bench.give_up(held)
+        tombstone = bench.act(Action.DELETE, "k")
+        assert bench.create("k") == Created(created=1)
+        made = bench.get("k")
+        assert (made.token, made.ring) == (tombstone.token, tombstone.ring)
+        assert (made.deleted, made.closed_count, made.status) == (False, 0, PartitionStatus.UNASSIGNED)
+        assert made.ending_of(fence(held)) is not None
+        assert bench.acquire().token > tombstone.token > held.token
+
+    def test_a_page_of_a_thousand_keeps_its_order(self, bench: Workbench) -> None:
+        keys = [f"{number * 7919 % 1000:04}" for number in range(1000)]
+        assert bench.create(*keys) == Created(created=1000)
+        assert [key for key, _ in bench.store.claimable(bench.source, 1000)] == keys

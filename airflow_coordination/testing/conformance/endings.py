@@ -1,0 +1,158 @@
+"""Endings: complete, close, fail, give up, and the ring that remembers them."""
+
+# ruff: noqa: D102  a test's name says what it shows
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases.partition import RING_SIZE, Outcome, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence, owner
+
+S = PartitionStatus
+ENDINGS: dict[Outcome, tuple[Callable[[Workbench, Partition], object], PartitionStatus]] = {
+    Outcome.COMPLETED: (lambda bench, held: bench.complete(held), S.COMPLETED),
+    Outcome.CLOSED: (lambda bench, held: bench.close(held), S.CLOSED),
+    Outcome.FAILED: (lambda bench, held: bench.fail(held), S.UNASSIGNED),
+    Outcome.GIVEN_UP: (lambda bench, held: bench.give_up(held), S.UNASSIGNED),
+    Outcome.LOST: (lambda bench, held: (bench.expire(), bench.sweep()), S.UNASSIGNED),
+    Outcome.RETAKEN: (lambda bench, held: bench.retake(held, by=owner(try_number=2)), S.ASSIGNED),
+    Outcome.RELEASED: (lambda bench, held: bench.act(Action.RELEASE, held.key), S.UNASSIGNED),
+}
+
+
+class Endings:
+    """Rows *complete*, *close*, *fail* and *give up* of the table; promises S3, S6, S7."""
+
+    @pytest.mark.parametrize("outcome", ENDINGS)
+    def test_an_ending_is_remembered_and_clears_the_owner(self, bench: Workbench, outcome: Outcome) -> None:
+        held = bench.save(bench.new("k"), 1)
+        end, status = ENDINGS[outcome]
+        end(bench, held)
+        after = bench.get("k")
+        ending = after.ending_of(fence(held))
+        assert ending is not None
+        assert (ending.outcome, ending.fence, ending.last) == (outcome, fence(held), held.last_op)
+        assert (ending.status_after, ending.at) == (status, bench.clock.now())
+        assert ending.closed_count == after.closed_count
+        if outcome is not Outcome.RETAKEN:
+            assert ending.op == after.last_op
+            assert after.owner is after.ownership_timeout is None
+            assert not after.confirmed
+
+    def test_the_ring_remembers_the_last_eight_tenures(self, bench: Workbench) -> None:
+        bench.create("k")
+        fences = []
+        for number in range(RING_SIZE + 1):
+            held = bench.acquire()
+            fences.append(fence(held))
+            bench.fail(held) if number % 2 else bench.give_up(held)
+        now = bench.get("k")
+        assert now.ending_of(fences[0]) is None
+        assert [ending.fence for ending in now.endings] == fences[1:]
+        outcomes = [ending.outcome for ending in now.endings]
+        assert outcomes == [Outcome.FAILED, Outcome.GIVEN_UP] * (RING_SIZE // 2)
+
+    def test_s3_completed_is_final(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        assert bench.complete(held).applied
+        done = bench.get("k")
+        assert (done.status, done.available_at, done.reopen_at) == (S.COMPLETED, None, None)
+        assert not bench.complete(held).applied
+        bench.create("k")
+        bench.clock.advance(timedelta(days=1000))
+        bench.sweep()
+        assert bench.next() is bench.next("k") is None
+        assert bench.get("k") == done
+
+    def test_s14_completing_keeps_progress_and_clears_staged_blocks(self, bench: Workbench) -> None:
+        held = bench.save(bench.new("k"), {"row": 9}, block("b1"))
+        bench.complete(held)
+        assert (bench.get("k").progress_state, bench.get("k").staged) == ({"row": 9}, ())
+
+    def test_s6_a_repeated_completion_is_refused_and_its_ending_names_it(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        write = bench.completing(held)
+        assert bench.store.write(write).applied
+        again = bench.store.write(write)
+        assert not again.applied
+        assert again.partition is not None
+        ending = again.partition.ending_of(write.fence)
+        assert ending is not None
+        assert ending.op == write.op
+
+    def test_s7_closed_count_is_the_number_of_applied_closes(self, bench: Workbench) -> None:
+        bench.create("k")
+        for number in range(1, 4):
+            held = bench.acquire()
+            assert bench.close(held).applied
+            assert not bench.close(held).applied
+            assert bench.get("k").closed_count == number
+            bench.clock.advance(MINUTE)
+
+    def test_s7_a_failure_is_no_close(self, bench: Workbench) -> None:
+        bench.create("k")
+        for number in range(1, 4):
+            bench.fail(bench.acquire(), error=f"error {number}")
+            now = bench.get("k")
+            assert (now.closed_count, now.failures, now.last_error) == (0, number, f"error {number}")
+
+    def test_s7_the_close_that_reaches_the_maximum_completes(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        last = bench.ending(held, Outcome.COMPLETED, S.COMPLETED, closed_count=1, progress=None, clear_staged=True)
+        assert bench.store.write(last).applied
+        done = bench.get("k")
+        assert (done.status, done.closed_count, done.reopen_at) == (S.COMPLETED, 1, None)
+        ending = done.ending_of(fence(held))
+        assert ending is not None
+        assert (ending.outcome, ending.closed_count) == (Outcome.COMPLETED, 1)
+
+    def test_closing_sets_when_it_reopens(self, bench: Workbench) -> None:
+        bench.close(bench.new("k"), reopen_after=90 * MINUTE)
+        closed = bench.get("k")
+        assert (closed.status, closed.reopen_at) == (S.CLOSED, bench.clock.now() + 90 * MINUTE)
+        assert not closed.parked
+
+    def test_closing_without_state_starts_the_next_pass_fresh(self, bench: Workbench) -> None:
+        held = bench.save(bench.new("k"), {"row": 9}, block("b1"))
+        bench.close(held, progress=None)
+        assert (bench.get("k").progress_state, bench.get("k").staged) == (None, ())
+
+    def test_closing_with_state_carries_it_over(self, bench: Workbench) -> None:
+        held = bench.save(bench.new("k"), {"row": 9})
+        bench.close(held, progress='{"row":10}')
+        assert bench.get("k").progress_state == {"row": 10}
+
+    def test_an_ending_may_keep_the_progress_and_begin_a_generation(self, bench: Workbench) -> None:
+        held = bench.save(bench.new("k"), {"row": 9})
+        bench.store.write(
+            bench.ending(held, Outcome.CLOSED, S.CLOSED, delay=MINUTE, progress=KEEP, generation="second")
+        )
+        assert (bench.get("k").progress_state, bench.get("k").generation) == ({"row": 9}, "second")
+
+    def test_failing_keeps_progress_and_staged_blocks_and_waits(self, bench: Workbench) -> None:
+        held = bench.save(bench.new("k"), {"row": 9}, block("b1"))
+        bench.fail(held, delay=MINUTE)
+        failed = bench.get("k")
+        assert (failed.status, failed.rank) == (S.UNASSIGNED, Rank.NEW)
+        assert (failed.progress_state, failed.staged) == ({"row": 9}, held.staged)
+        assert failed.available_at == bench.clock.now() + MINUTE
+
+    def test_the_last_failure_parks(self, bench: Workbench) -> None:
+        bench.fail(bench.new("k"), delay=None, error="poison")
+        parked = bench.get("k")
+        assert (parked.status, parked.reopen_at, parked.parked) == (S.CLOSED, None, True)
+        assert parked.last_error == "poison"
+
+    @pytest.mark.parametrize("delay", [timedelta(0), 5 * MINUTE])
+    def test_giving_up_counts_nothing(self, bench: Workbench, delay: timedelta) -> None:
+        held = bench.save(bench.new("k"), {"row": 9})
+        bench.give_up(held, delay)
+        free = bench.get("k")
+        assert (free.status, free.closed_count, free.failures, free.lost_leases) == (S.UNASSIGNED, 0, 0, 0)
+        assert free.progress_state == {"row": 9}
+        assert free.available_at == bench.clock.now() + delay

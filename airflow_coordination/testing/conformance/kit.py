@@ -1,0 +1,45 @@
+"""All parts of the kit in one class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.acquisition import Acquisition
+from airflow_coordination.testing.conformance.creation import Creation
+from airflow_coordination.testing.conformance.endings import Endings
+from airflow_coordination.testing.conformance.fused import Fused
+from airflow_coordination.testing.conformance.heads import Heads
+from airflow_coordination.testing.conformance.hostile import Hostile
+from airflow_coordination.testing.conformance.people import People
+from airflow_coordination.testing.conformance.reading import Reading
+from airflow_coordination.testing.conformance.sweeping import Sweeping
+from airflow_coordination.testing.conformance.tenure import Tenure
+from airflow_coordination.testing.conformance.workbench import Workbench
+
+StoreFactory = Callable[[FakeClock], PartitionStore]
+
+
+class StoreConformance(Creation, Acquisition, Tenure, Endings, Sweeping, People, Heads, Reading, Fused, Hostile):
+    """Every row of the protocol's table, on one store. Subclasses give the fixture ``store_factory``."""
+
+    @pytest.fixture
+    def clock(self) -> FakeClock:
+        """Return the time that the store and the tests share."""
+        return FakeClock()
+
+    @pytest.fixture
+    def store(self, store_factory: StoreFactory, clock: FakeClock) -> Iterator[PartitionStore]:
+        """Give a new store, set up, and close it afterwards."""
+        store = store_factory(clock)
+        store.setup()
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def bench(self, store: PartitionStore, clock: FakeClock) -> Workbench:
+        """Return the store with short names for the writes."""
+        return Workbench(store, clock)

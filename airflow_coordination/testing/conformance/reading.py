@@ -1,0 +1,122 @@
+"""Reading: pages, hints, counts, the outlook, who holds what."""
+
+# ruff: noqa: D102  a test's name says what it shows
+
+from __future__ import annotations
+
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, owner
+
+S = PartitionStatus
+
+
+def pages(bench: Workbench, status: PartitionStatus | None, size: int) -> list[Partition]:
+    """Return everything, read in pages."""
+    found: list[Partition] = []
+    while page := bench.store.page(bench.source, status, found[-1].key if found else None, size):
+        assert len(page) <= size
+        found += page
+    return found
+
+
+class Reading:
+    """What the sensor, the command line and the board read; promise S18."""
+
+    def test_pages_hold_everything_once_in_byte_order(self, bench: Workbench) -> None:
+        keys = ["b", "a", "B", "é", "e\u0301", "\U0001f600", "￿", "a\u0001", "aa", "10", "9"]
+        bench.create(*keys)
+        assert bench.keys(pages(bench, None, 3)) == sorted(keys, key=str.encode)
+        assert bench.keys(pages(bench, None, 1000)) == sorted(keys, key=str.encode)
+
+    def test_pages_of_one_status(self, bench: Workbench) -> None:
+        for number in range(3):
+            for status in S:
+                bench.bring(f"{status}-{number}", status)
+        for status in S:
+            expected = [f"{status}-{number}" for number in range(3)]
+            assert bench.keys(pages(bench, status, 2)) == expected
+
+    def test_a_page_holds_whole_partitions(self, bench: Workbench) -> None:
+        bench.save(bench.new("k"), {"row": 1})
+        assert pages(bench, None, 9) == [bench.get("k")]
+
+    def test_hints_come_in_the_acquisition_order_with_the_tokens_seen(self, bench: Workbench) -> None:
+        bench.create("crashed", "closed", "delayed", "held", "new-2", "new-1")
+        bench.acquire("crashed")
+        bench.close(bench.acquire("closed"))
+        bench.expire()
+        bench.fail(bench.acquire("delayed"), delay=MINUTE)
+        bench.acquire("held")
+        expected = [("crashed", 1), ("closed", 1), ("new-2", 0), ("new-1", 0)]
+        assert list(bench.store.claimable(bench.source, 100)) == expected
+        assert list(bench.store.claimable(bench.source, 2)) == expected[:2]
+        assert list(bench.store.claimable(bench.source, 100)) == expected
+        assert bench.drained() == [key for key, _ in expected]
+
+    def test_counts_name_all_statuses(self, bench: Workbench) -> None:
+        assert bench.store.counts(bench.source) == dict.fromkeys(S, 0)
+        for number, status in enumerate(S):
+            for repeated in range(number + 1):
+                bench.bring(f"{status}-{repeated}", status)
+        assert bench.store.counts(bench.source) == {status: number + 1 for number, status in enumerate(S)}
+
+    def test_the_outlook_says_what_can_still_happen(self, bench: Workbench) -> None:
+        assert bench.store.outlook(bench.source).next_due is None
+        bench.create("new", "held", "closed", "delayed", "parked", "done", "gone")
+        bench.acquire("held")
+        bench.close(bench.acquire("closed"), reopen_after=2 * MINUTE)
+        bench.fail(bench.acquire("delayed"), delay=MINUTE)
+        bench.fail(bench.acquire("parked"), delay=None)
+        bench.complete(bench.acquire("done"))
+        bench.act(Action.DELETE, "gone")
+        outlook = bench.store.outlook(bench.source)
+        assert outlook.claimable >= 1
+        assert (outlook.assigned, outlook.waiting, outlook.parked, outlook.completed) == (1, 2, 1, 1)
+        assert outlook.next_due == bench.clock.now() + MINUTE
+
+    def test_the_outlook_of_nothing_but_a_lease(self, bench: Workbench) -> None:
+        bench.new("held")
+        outlook = bench.store.outlook(bench.source)
+        assert (outlook.claimable, outlook.assigned) == (0, 1)
+        assert outlook.next_due == bench.clock.now() + TIMEOUT
+
+    def test_a_due_partition_counts_as_claimable_before_any_sweep(self, bench: Workbench) -> None:
+        bench.close(bench.new("closed"))
+        bench.clock.advance(MINUTE)
+        assert bench.store.outlook(bench.source).claimable == 1
+
+    def test_an_acquisition_is_found_by_its_nonce_while_it_lasts(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        assert bench.store.find_nonce(bench.source, held.nonce) == held
+        assert bench.store.find_nonce(bench.source, "another") is None
+        assert bench.store.find_nonce("other|PARTITION", held.nonce) is None
+        bench.give_up(held)
+        assert bench.store.find_nonce(bench.source, held.nonce) is None
+
+    def test_a_tasks_partitions_are_found_whatever_the_try_and_host(self, bench: Workbench) -> None:
+        bench.create("a", "b", "c", "d")
+        bench.acquire("a", by=owner("process", 1, "old"))
+        bench.acquire("b", by=owner("process", 2, "new"))
+        bench.acquire("c", by=owner("other", 1))
+        bench.complete(bench.acquire("d", by=owner("process", 3)))
+        found = bench.store.find_task(bench.source, owner("process", 9, "any").task)
+        assert sorted(bench.keys(found)) == ["a", "b"]
+
+    def test_sources_are_registered_by_name_and_refreshed(self, bench: Workbench) -> None:
+        bench.store.register("b|PARTITION", {"dags": ["one"]})
+        bench.store.register("a|PARTITION", {})
+        bench.store.register("b|PARTITION", {"dags": ["one", "two"]})
+        names = [name for name, _ in bench.store.sources()]
+        assert names == ["a|PARTITION", "b|PARTITION"]
+        assert dict(bench.store.sources())["b|PARTITION"] == {"dags": ["one", "two"]}
+
+    def test_s18_the_store_keeps_its_id_through_another_set_up(self, bench: Workbench) -> None:
+        before = bench.store.store_id
+        bench.create("k")
+        bench.store.setup()
+        assert bench.store.store_id == before != ""
+        assert bench.get("k").key == "k"
+
+    def test_the_stores_clock_is_the_one_it_was_given(self, bench: Workbench) -> None:
+        assert bench.store.now() == bench.clock.now()
