@@ -1,0 +1,136 @@
+"""Promises L6 to L8 of the heartbeat, in virtual time."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import (
+    CoordinationError,
+    Lease,
+    NoProgressError,
+    PartitionNotOwnedError,
+    Settings,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Fault, FaultyStore
+
+Held = tuple[SourceCoordinator, Lease, FaultyStore, FakeClock]
+
+
+@pytest.fixture
+def held() -> Held:
+    clock = FakeClock()
+    store = FaultyStore(InMemoryStore(clock=clock), only=("write",))
+    settings = Settings(no_progress_timeout=timedelta(minutes=60), request_deadline=timedelta(seconds=5))
+    c = SourceCoordinator(store, "flights", "host/dag/run/task/0/1", settings=settings, clock=clock)
+    c.create_partitions(["a"])
+    lease = c.get_next_partition()
+    assert lease is not None
+    return c, lease, store, clock
+
+
+def test_it_renews_every_tenth_of_the_lease_until_it_is_left(held: Held) -> None:
+    c, lease, store, clock = held
+    renewed = threading.Semaphore(0)
+    renew = c.renew
+
+    def signalled(lease: Lease) -> Lease:
+        result = renew(lease)
+        renewed.release()
+        return result
+
+    c.renew = signalled  # type: ignore[method-assign]
+    with c.heartbeat(lease) as heartbeat:
+        for _ in range(20):
+            while not renewed.acquire(timeout=0.01):
+                clock.advance(5)
+    assert heartbeat.lost is None
+    assert store.calls.count("write") >= 20
+    assert clock.monotonic() > 600, "the lease lived longer than its timeout"
+    c.complete(lease)
+
+
+def test_l7_a_lost_lease_is_told_once_with_its_reason(held: Held) -> None:
+    c, lease, store, clock = held
+    reasons: list[CoordinationError] = []
+    heartbeat = c.heartbeat(lease, reasons.append)
+    clock.advance(601)
+    assert SourceCoordinator(store, "flights", "other", clock=clock).get_next_partition() is not None
+    assert not heartbeat.beat()
+    assert not heartbeat.beat()
+    (reason,) = reasons
+    assert isinstance(reason, PartitionNotOwnedError)
+    assert "lost" in str(reason)
+    assert "'other'" in str(reason)
+
+
+def test_l7_it_stops_by_its_own_deadline_when_the_store_is_silent(held: Held) -> None:
+    c, lease, store, clock = held
+    store.faults.update(dict.fromkeys(range(1, 100_000), Fault.UNAVAILABLE))
+    reasons: list[CoordinationError] = []
+    heartbeat = c.heartbeat(lease, reasons.append)
+    before = clock.monotonic()
+    while heartbeat.beat():
+        clock.advance(60)
+    assert isinstance(reasons[0], StoreUnavailableError)
+    assert 600 <= clock.monotonic() - before <= 661
+
+
+def test_l7_the_deadline_holds_even_while_a_renewal_hangs(held: Held) -> None:
+    c, lease, _, clock = held
+    lost, hangs, released = threading.Event(), threading.Event(), threading.Event()
+
+    def hang(lease: Lease) -> Lease:
+        hangs.set()
+        released.wait(30)
+        return lease
+
+    c.renew = hang  # type: ignore[method-assign]
+    with c.heartbeat(lease, lambda error: lost.set()):
+        while not hangs.wait(0.01):
+            clock.advance(5)
+        clock.advance(540)
+        assert lost.wait(5)
+        released.set()
+
+
+def test_a_short_outage_loses_nothing(held: Held) -> None:
+    c, lease, store, _ = held
+    store.faults.update(dict.fromkeys(range(1, 4), Fault.UNAVAILABLE))
+    heartbeat = c.heartbeat(lease)
+    assert heartbeat.beat()
+    assert heartbeat.lost is None
+
+
+def test_l8_work_without_progress_is_warned_and_then_cancelled(held: Held, caplog: pytest.LogCaptureFixture) -> None:
+    c, lease, _, clock = held
+    reasons: list[CoordinationError] = []
+    heartbeat = c.heartbeat(lease, reasons.append, progress=lambda: 7)
+    assert heartbeat.beat()
+    for _ in range(4):
+        clock.advance(timedelta(minutes=9))
+        assert heartbeat.beat()
+    assert "shows no progress" in caplog.text
+    heartbeat.alive()
+    for _ in range(6):
+        clock.advance(timedelta(minutes=9))
+        assert heartbeat.beat()
+    clock.advance(timedelta(minutes=9))
+    assert not heartbeat.beat()
+    assert isinstance(reasons[0], NoProgressError)
+    assert "showed no progress for 3780 s" in str(reasons[0])
+
+
+def test_l8_moving_counters_count_as_progress(held: Held) -> None:
+    c, lease, _, clock = held
+    tasks = iter(range(1000))
+    heartbeat = c.heartbeat(lease, progress=lambda: next(tasks))
+    for _ in range(20):
+        clock.advance(timedelta(minutes=9))
+        assert heartbeat.beat()

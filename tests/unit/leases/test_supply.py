@@ -1,0 +1,214 @@
+"""The supplier and its global state: promises S10, S11 and L4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import (
+    Checkpoint,
+    InvalidInputError,
+    PartitionIdentifier,
+    PartitionNotOwnedError,
+    ProgressStateError,
+    SourceCoordinator,
+)
+from airflow_coordination.leases.coordinator import compose_source
+from airflow_coordination.leases.names import GLOBAL_STATE_KEY
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def coordinator(store: PartitionStore, clock: FakeClock, owner: str = "host/dag/run/task/0/1") -> SourceCoordinator:
+    return SourceCoordinator(store, "flights", owner, clock=clock)
+
+
+def paged(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
+    """Twelve months in pages of four."""
+    for month in range(state.get("last", 0) + 1, 13):
+        yield PartitionIdentifier(f"2013-{month:02}", payload={"month": month})
+        if month % 4 == 0:
+            yield Checkpoint({"last": month})
+
+
+def test_a_generator_creates_and_remembers(clock: FakeClock) -> None:
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    first, second = c.run_supplier(paged), c.run_supplier(paged)
+    assert (first.created.created, second.created.created) == (12, 0)
+    assert second.created.existing == 0, "the state spares the listing"
+    assert c.global_state() == {"last": 12}
+
+
+def test_a_list_supplier_changes_the_dict_as_in_data_prepper(clock: FakeClock) -> None:
+    c = coordinator(InMemoryStore(clock=clock), clock)
+
+    def listing(state: dict[str, Any]) -> list[str]:
+        state.setdefault("runs", []).append(1)
+        return ["a", "b", "a"]
+
+    run = c.run_supplier(listing)
+    assert (run.created.created, run.created.existing) == (2, 1)
+    c.run_supplier(listing)
+    assert c.global_state() == {"runs": [1, 1]}
+
+
+def test_the_state_is_saved_even_when_nothing_was_created(clock: FakeClock) -> None:
+    c = coordinator(InMemoryStore(clock=clock), clock)
+
+    def only_state(state: dict[str, Any]) -> None:
+        state["seen"] = True
+
+    assert c.run_supplier(only_state).created.created == 0
+    assert c.global_state() == {"seen": True}
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=["before", "after"])
+def test_s11_killed_at_every_single_store_call(fault: Fault, clock: FakeClock) -> None:
+    undisturbed = FaultyStore(InMemoryStore(clock=clock))
+    coordinator(undisturbed, clock).run_supplier(paged)
+    calls = len(undisturbed.calls)
+    expected = {partition.key for partition in coordinator(undisturbed, clock).partitions()}
+    assert len(expected) == 12
+    for call in range(1, calls + 1):
+        store = FaultyStore(InMemoryStore(clock=clock), {call: fault})
+        with pytest.raises(Crash):
+            coordinator(store, clock).run_supplier(paged)
+        clock.advance(timedelta(minutes=11))
+        survivor = coordinator(store, clock, "other")
+        assert survivor.run_supplier(paged).ran, f"not replaced after a crash at call {call}"
+        assert {partition.key for partition in survivor.partitions()} == expected
+        assert survivor.global_state() == {"last": 12}
+
+
+def test_l4_a_supplier_that_dies_ten_times_is_still_replaced(clock: FakeClock) -> None:
+    store = InMemoryStore(clock=clock)
+    for attempt in range(10):
+
+        def dying(state: dict[str, Any]) -> Iterator[Checkpoint]:
+            yield Checkpoint({"n": state.get("n", 0) + 1})
+            raise Crash("dies")
+
+        c = coordinator(FaultyStore(store), clock, f"node-{attempt}")
+        c._given_back = _not_given_back  # type: ignore[method-assign, assignment]
+        with pytest.raises(Crash):
+            c.run_supplier(dying)
+        clock.advance(timedelta(minutes=11))
+    assert coordinator(store, clock).global_state() == {"n": 10}
+
+
+class _not_given_back:  # noqa: N801
+    """A process that dies gives nothing back."""
+
+    def __init__(self, lease: object) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_s10_a_save_under_a_stale_supplier_fence_is_refused(clock: FakeClock) -> None:
+    store = InMemoryStore(clock=clock)
+    rival = coordinator(store, clock, "rival")
+
+    def slow(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
+        yield PartitionIdentifier("a")
+        yield Checkpoint({"last": 1})
+        clock.advance(timedelta(minutes=11))
+        rival.run_supplier(lambda state: state.update(last=200))  # type: ignore[arg-type, return-value]
+        yield Checkpoint({"last": 2})
+
+    c = coordinator(store, clock, "slow")
+    c.heartbeat = lambda *_: _not_given_back(None)  # type: ignore[method-assign, assignment, misc, return-value]
+    with pytest.raises(PartitionNotOwnedError):
+        c.run_supplier(slow)
+    assert rival.global_state() == {"last": 200}
+    assert c.refusals == 1
+
+
+def test_a_rival_that_runs_the_supplier_is_named(clock: FakeClock) -> None:
+    store = InMemoryStore(clock=clock)
+    inner: list[Any] = []
+
+    def supplier(state: dict[str, Any]) -> list[str]:
+        inner.append(coordinator(store, clock, "second").run_supplier(lambda state: ["never"]))
+        return ["a"]
+
+    assert coordinator(store, clock, "first").run_supplier(supplier).created.created == 1
+    assert (inner[0].ran, inner[0].rival) == (False, "first")
+
+
+def test_a_suppliers_exception_propagates_and_its_lease_is_given_back(clock: FakeClock) -> None:
+    store = InMemoryStore(clock=clock)
+    c = coordinator(store, clock)
+
+    def failing(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
+        yield PartitionIdentifier("a")
+        yield Checkpoint({"last": 1})
+        yield PartitionIdentifier("b")
+        raise RuntimeError("listing failed")
+
+    with pytest.raises(RuntimeError, match="listing failed"):
+        c.run_supplier(failing)
+    assert [partition.key for partition in c.partitions()] == ["a"]
+    assert c.global_state() == {"last": 1}
+    assert coordinator(store, clock, "other").run_supplier(paged).ran
+
+
+@pytest.mark.parametrize(
+    ("supplier", "error", "message"),
+    [
+        (lambda state: 7, InvalidInputError, "returned int"),
+        (lambda state: "abc", InvalidInputError, "returned str"),
+        (lambda state: [7], InvalidInputError, "gave int"),
+        (lambda state: state.update(x=object()), ProgressStateError, "cannot be written as JSON"),
+        (lambda state: [Checkpoint([1])], ProgressStateError, "not a JSON object"),  # type: ignore[arg-type]
+        (lambda state: state.update({"big": "x" * 300_000}), ProgressStateError, "the limit is 262144"),
+    ],
+)
+def test_bad_suppliers_get_a_clear_error(supplier: Any, error: type[Exception], message: str, clock: FakeClock) -> None:
+    store = InMemoryStore(clock=clock)
+    c = coordinator(store, clock)
+    c.run_supplier(lambda state: state.update(good=1))  # type: ignore[arg-type, return-value]
+    with pytest.raises(error, match=message):
+        c.run_supplier(supplier)
+    assert c.global_state() == {"good": 1}, "the last good state stays"
+    held = store.get(compose_source("flights", None, "GLOBAL_STATE"), GLOBAL_STATE_KEY)
+    assert held is not None
+    assert held.owner is None, "the lease was given back"
+
+
+def test_s10_creating_twice_is_harmless_and_a_million_keys_stay_in_pages(clock: FakeClock) -> None:
+    store = FaultyStore(InMemoryStore(clock=clock), only=("create",))
+    c = coordinator(store, clock)
+    run = c.run_supplier(lambda state: (f"{n:07}" for n in range(25_000)))
+    assert run.created.created == 25_000
+    assert len(store.calls) == 1 + 5, "the global item, and pages of 5,000"
+    again = c.run_supplier(lambda state: (f"{n:07}" for n in range(25_000)))
+    assert (again.created.created, again.created.existing) == (0, 25_000)
+
+
+def test_the_supplier_runs_once_when_nothing_can_be_acquired(clock: FakeClock) -> None:
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    runs: list[int] = []
+
+    def supplier(state: dict[str, Any]) -> list[str]:
+        runs.append(1)
+        return ["a"]
+
+    assert c.get_next_partition(supplier=supplier) is not None
+    assert c.get_next_partition(supplier=supplier) is None
+    assert len(runs) == 2
+    assert c.metrics.counts["flights_source_coordinator_noPartitionsAcquired"] == 1  # type: ignore[attr-defined]
