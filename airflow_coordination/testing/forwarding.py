@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import (
-    Act,
     AcquireHinted,
     AcquireNext,
+    Act,
     Answer,
     Create,
     End,

@@ -22,7 +22,8 @@ class Creation:
         assert (made.closed_count, made.failures, made.lost_leases, made.token) == (0, 0, 0, 0)
         assert made.payload == {"month": 2, "a": [1, None]}
         assert (made.create_op, made.generation, made.last_op) == ("op-1", "op-1", "op-1")
-        assert made.progress_state is made.owner is made.ownership_timeout is made.reopen_at is made.fence is None
+        absent = (made.progress_state, made.owner, made.ownership_timeout, made.reopen_at, made.fence)
+        assert absent == (None,) * 5
         assert made.created_at == made.updated_at == made.available_at == bench.clock.now()
         assert made.ring == (None,) * RING_SIZE
         assert made.source == bench.source

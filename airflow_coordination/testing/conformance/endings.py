@@ -41,7 +41,7 @@ class Endings:
         assert ending.closed_count == after.closed_count
         if outcome is not Outcome.RETAKEN:
             assert ending.op == after.last_op
-            assert after.owner is after.ownership_timeout is None
+            assert (after.owner, after.ownership_timeout) == (None, None)
             assert not after.confirmed
 
     def test_the_ring_remembers_the_last_eight_tenures(self, bench: Workbench) -> None:

@@ -66,7 +66,7 @@ HOSTILE_KEYS: Final = (
 )
 """Keys that are all different and all allowed: also twins by case, by normal form, by trailing space."""
 
-HOSTILE_DOCUMENTS: Final = (
+HOSTILE_DOCUMENTS: Final[tuple[object, ...]] = (
     {"nul": "\u0000", "\u0000": 1},
     {"lone surrogates": "\ud800 and \udfff", "\udc00": None},
     ["'", '"', "\\", "{{ x }}", "<script>", "\u202e", "%s", ":key", "?"],

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from airflow_coordination.leases.partition import Outcome, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Outcome, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence
@@ -86,7 +88,7 @@ class People:
         ending = after.ending_of(fence(held))
         assert ending is not None
         assert (ending.outcome, ending.op, ending.last) == (Outcome.RELEASED, after.last_op, held.last_op)
-        assert after.owner is after.ownership_timeout is None
+        assert (after.owner, after.ownership_timeout) == (None, None)
 
     def test_release_keeps_progress_and_counts(self, bench: Workbench) -> None:
         bench.fail(bench.new("k"))
@@ -130,7 +132,11 @@ class People:
         bench.expire()
         held = bench.acquire()
         if status is not S.ASSIGNED:
-            ends = {S.UNASSIGNED: bench.give_up, S.CLOSED: bench.close, S.COMPLETED: bench.complete}
+            ends: dict[PartitionStatus, Callable[[Partition], object]] = {
+                S.UNASSIGNED: bench.give_up,
+                S.CLOSED: bench.close,
+                S.COMPLETED: bench.complete,
+            }
             ends[status](held)
         before = bench.get("k")
         assert before.status is status

@@ -40,7 +40,7 @@ class Sweeping:
         free = bench.get("k")
         assert (free.status, free.rank, free.lost_leases) == (S.UNASSIGNED, Rank.CRASHED, 1)
         assert free.available_at == held.ownership_timeout
-        assert free.owner is free.ownership_timeout is None
+        assert (free.owner, free.ownership_timeout) == (None, None)
         assert (free.token, free.progress_state) == (held.token, {"row": 1})
 
     def test_a_sweep_is_idempotent(self, bench: Workbench) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_coordination.leases.blocks import Block
@@ -169,7 +169,7 @@ class Workbench:
             "generation": held.generation,
             "clear_staged": False,
         }
-        where = {"source": self.source, "key": held.key, "fence": fence(held), "prev": held.last_op}
+        where: dict[str, Any] = {"source": self.source, "key": held.key, "fence": fence(held), "prev": held.last_op}
         return End(op=self.op(), outcome=outcome, status=status, **where, **(kept | changes))
 
     def completing(self, held: Partition, *heads: HeadRecord) -> End:
@@ -245,9 +245,9 @@ class Workbench:
         """Return the partitions' keys."""
         return [partition.key for partition in partitions]
 
-    def expire(self) -> None:
-        """Let every lease end."""
-        self.clock.advance(TIMEOUT)
+    def expire(self) -> datetime:
+        """Let every lease end, and return the time after."""
+        return self.clock.advance(TIMEOUT)
 
 
 def fence(held: Partition) -> Fence:
