@@ -50,11 +50,15 @@ class FaultyStore(ForwardingStore):
         self.calls: list[str] = []
         self._only = only
         self._late: list[Callable[[], object]] = []
+        self.crashed = False
+        """Whether the process has ended: every further call ends it again, also one made while tidying up."""
 
     def forward(self, name: str, call: Callable[[], T]) -> T:
         """Carry out one call, or what is planned for it."""
         if self._only and name not in self._only:
             return call()
+        if self.crashed:
+            raise Crash(f"{name} after the end")
         self.calls.append(name)
         late, self._late = self._late, []
         try:
@@ -72,6 +76,7 @@ class FaultyStore(ForwardingStore):
     def _meet(self, fault: Fault | None, name: str, call: Callable[[], T]) -> T:
         if fault is None:
             return call()
+        self.crashed = fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
         if fault is Fault.CRASH_BEFORE:
             raise Crash(f"before call {len(self.calls)}, {name}")
         if fault is Fault.UNAVAILABLE:

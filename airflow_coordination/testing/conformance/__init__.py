@@ -21,11 +21,13 @@ import pytest
 
 _PARTS = [
     "acquisition",
+    "coordinating",
     "creation",
     "endings",
     "fused",
     "heads",
     "hostile",
+    "lost_answers",
     "people",
     "reading",
     "sweeping",

@@ -9,11 +9,13 @@ import pytest
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.acquisition import Acquisition
+from airflow_coordination.testing.conformance.coordinating import Coordinating
 from airflow_coordination.testing.conformance.creation import Creation
 from airflow_coordination.testing.conformance.endings import Endings
 from airflow_coordination.testing.conformance.fused import Fused
 from airflow_coordination.testing.conformance.heads import Heads
 from airflow_coordination.testing.conformance.hostile import Hostile
+from airflow_coordination.testing.conformance.lost_answers import LostAnswers
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.reading import Reading
 from airflow_coordination.testing.conformance.sweeping import Sweeping
@@ -23,7 +25,20 @@ from airflow_coordination.testing.conformance.workbench import Workbench
 StoreFactory = Callable[[FakeClock], PartitionStore]
 
 
-class StoreConformance(Creation, Acquisition, Tenure, Endings, Sweeping, People, Heads, Reading, Fused, Hostile):
+class StoreConformance(
+    Creation,
+    Acquisition,
+    Tenure,
+    Endings,
+    Sweeping,
+    People,
+    Heads,
+    Reading,
+    Fused,
+    Hostile,
+    Coordinating,
+    LostAnswers,
+):
     """Every row of the protocol's table, on one store. Subclasses give the fixture ``store_factory``."""
 
     @pytest.fixture
