@@ -273,6 +273,15 @@ class SourceCoordinator(Overview, PeopleActions):
         :return: whether the tenure was still going on; false when it had ended by itself.
         :raises PartitionNotFoundError: when there is no such partition.
         """
+        return self._end_for_dead_owner(key, fence, lambda lease: self._tenures.failed(lease, error, None))
+
+    def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:
+        """Give a tenure up in the place of its driver, which was ended on purpose; see :meth:`fail_for_dead_owner`."""
+        return self._end_for_dead_owner(key, fence, lambda lease: self._tenures.given_up(lease, None))
+
+    def _end_for_dead_owner(
+        self, key: str, fence: Fence, ending: Callable[[Lease], Callable[[Partition, str], End]]
+    ) -> bool:
         while True:
             seen = self._settler.repeat("read a partition", lambda: self._store_get(self._source_id, key))
             if seen is None:
@@ -281,7 +290,7 @@ class SourceCoordinator(Overview, PeopleActions):
                 return False
             lease = self._tenures.start(seen, self._clock.monotonic())
             try:
-                self._tenures.end(lease, self._tenures.failed(lease, error, None))
+                self._tenures.end(lease, ending(lease))
             except PartitionNotOwnedError as refused:
                 if refused.ending is None or refused.ending.outcome is not Outcome.OVERTAKEN:
                     return False
