@@ -47,7 +47,7 @@ def head_pages(store: PartitionStore, source: str, dataset: str) -> Iterator[Seq
 
 
 def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
-    """Return the manifests that ``starts`` name and all that those follow, oldest first within a chain.
+    """Return the manifests that ``starts`` name and all that those follow, each once, oldest first within a chain.
 
     The chains are walked side by side: as many rounds of requests as the longest chain has links.
 
@@ -55,7 +55,9 @@ def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
     """
     chains: list[list[Manifest]] = [[] for _ in starts]
     open_ends = [(i, *start) for i, start in enumerate(starts)]
+    seen: set[Reference] = set()
     while open_ends:
+        open_ends = [end for end in open_ends if not (end[-1] in seen or seen.add(end[-1]))]  # type: ignore[func-returns-value]
         contents = read_many([reference.address for _, _, _, reference in open_ends])
         following = []
         for (i, source, key, reference), content in zip(open_ends, contents, strict=True):

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import posixpath
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
-
-import fsspec
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.errors import OutputError
+
+try:
+    import fsspec
+except ModuleNotFoundError:  # the operator's archive brings one for images that lack it
+    sys.path.append(str(Path(__file__).parents[2] / "vendored"))
+    import fsspec
 
 PARALLEL_REQUESTS = 16
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}

@@ -1,0 +1,52 @@
+"""What runs inside the Spark driver. Never imports Airflow; imports pyspark only when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_coordination.spark.application import PartitionApplication, partition_application
+    from airflow_coordination.spark.draining import Drained, drain
+    from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+    from airflow_coordination.spark.reading import read_completed
+    from airflow_coordination.spark.ship import build_archive
+
+_HOMES = {
+    "Close": "outcomes",
+    "Complete": "outcomes",
+    "Drained": "draining",
+    "GiveUp": "outcomes",
+    "PartitionApplication": "application",
+    "PartitionLease": "lease",
+    "build_archive": "ship",
+    "drain": "draining",
+    "partition_application": "application",
+    "read_completed": "reading",
+}
+
+__all__ = [
+    "Close",
+    "Complete",
+    "Drained",
+    "GiveUp",
+    "PartitionApplication",
+    "PartitionLease",
+    "build_archive",
+    "drain",
+    "partition_application",
+    "read_completed",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,188 @@
+"""``@partition_application``: makes a function the program that spark-submit runs for one leased partition."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import logging
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import CoordinationError, SettingsError, StoreMismatchError
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver
+from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.leases.partition import Lease, Outcome
+from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.spark.draining import opened, work_through
+from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.outcomes import PartitionOutcome
+from airflow_coordination.spark.reports import LineReport, Report, error_text
+from airflow_coordination.spark.session import check_output_root, context_of, driver_session
+from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace
+
+EXIT_FAILED: Final = 1
+EXIT_LOST: Final = 3
+EXIT_STOPPED: Final = 143
+_PARENT_CHECK = 1.0
+
+
+class PartitionApplication:
+    """A partition function that can be run: by spark-submit, by :func:`drain`, or called directly in a test.
+
+    :param function: called as ``function(spark, lease)``; returns an outcome.
+    """
+
+    def __init__(self, function: PartitionFunction) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, spark: Any = None, lease: PartitionLease | None = None) -> PartitionOutcome:
+        """Run the function; without arguments: run the tenure that a task handed over, and exit."""
+        if lease is None:
+            sys.exit(run_handed_over(self.function))
+        return self.function(spark, lease)
+
+
+def partition_application(function: PartitionFunction) -> PartitionApplication:
+    """Make ``function(spark, lease)`` the program of its file.
+
+    The file may end with ``if __name__ == "__main__": main()``; where it calls its function nowhere, the file
+    is loaded as a module and the function is run.
+    """
+    application = PartitionApplication(function)
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    submitted = function.__module__ == "__main__" and HANDOVER_VARIABLE in os.environ
+    if submitted and file and not _calls(file, function.__name__):
+        found = runpy.run_path(file, run_name="partition_application")[function.__name__]
+        sys.exit(run_handed_over(found.function))
+    return application
+
+
+def _calls(file: str, name: str) -> bool:
+    calls = (node.func for node in ast.walk(ast.parse(Path(file).read_text())) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id == name for called in calls)
+
+
+def run_handed_over(function: PartitionFunction, report: Report | None = None) -> int:
+    """Go on with the tenure in the environment, run ``function``, end the tenure, and return the exit code.
+
+    :param function: the partition function.
+    :param report: told what happens; by default the task that reads this process's output.
+    :return: 0 when every tenure ended as its function said, 1 after a failure, 3 after a lost lease, 143 when stopped.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    report = report or LineReport()
+    try:
+        handover = _handover()
+        with opened(os.environ[STORE_VARIABLE]) as store:
+            if store.store_id != handover.store_id:
+                raise StoreMismatchError(handover.store_id, store.store_id, "The hand-over of this lease")
+            return _Driver(function, handover, store, report).run()
+    except CoordinationError as error:
+        report("refused", message=error_text(error))
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def _handover() -> HandOver:
+    for name in (HANDOVER_VARIABLE, STORE_VARIABLE):
+        if not os.environ.get(name):
+            remedy = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"
+            raise SettingsError(name, os.environ.get(name), "is not set in this driver's environment", remedy)
+    return HandOver.from_json(os.environ[HANDOVER_VARIABLE])
+
+
+class _Driver:
+    """One driver process: its session, its tenures, what it tells its task."""
+
+    def __init__(self, function: PartitionFunction, handover: HandOver, store: Any, report: Report) -> None:
+        self._function, self._handover, self._report = function, handover, report
+        self._metrics = CountingMetrics()
+        self._coordinator = SourceCoordinator(
+            store,
+            handover.source,
+            handover.owner,
+            handover.partition_prefix,
+            settings=handover.settings,
+            metrics=self._metrics,
+        )
+
+    def run(self) -> int:
+        handover = self._handover
+        root = normal_root(handover.output_root) if handover.output_root else None
+        spark = driver_session()
+        if root is not None:
+            check_output_root(spark, root)
+        self._tell_address(spark)
+        _watch_parent()
+        place = Workplace(
+            spark=spark,
+            coordinator=self._coordinator,
+            output_root=root,
+            report=self._report,
+            alone=True,
+            on_stuck=self._leave_stuck,
+        )
+        until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
+        try:
+            endings = list(work_through(self._function, place, self._acquisitions(), handover.max_leases, until))
+        finally:
+            self._report("metrics", counts=self._metrics.counts)
+        code = _exit_code(endings)
+        if code != EXIT_STOPPED:
+            spark.stop()
+        return code
+
+    def _acquisitions(self) -> Callable[[], Lease | None]:
+        """Return what gives the handed-over tenure first, and further partitions after it."""
+        handed_over = [(self._handover.key, self._handover.fence)]
+
+        def acquire() -> Lease | None:
+            if handed_over:
+                return self._coordinator.begin(*handed_over.pop())
+            return self._coordinator.get_next_partition()
+
+        return acquire
+
+    def _tell_address(self, spark: Any) -> None:
+        context = context_of(spark)
+        if context is not None:
+            self._report("spark", application=context.applicationId, url=context.uiWebUrl)
+
+    def _leave_stuck(self, ended: Ended) -> None:
+        """Leave at once: the function neither comes back nor lets itself be interrupted."""
+        self._report("metrics", counts=self._metrics.counts)
+        sys.stderr.flush()
+        os._exit(_exit_code([ended]))
+
+
+def _exit_code(endings: list[Ended]) -> int:
+    outcomes = {ended.outcome for ended in endings}
+    for ended in endings:
+        if ended.message:
+            print(f"Partition {ended.key!a} {ended.outcome}: {ended.message}", file=sys.stderr)
+    if any(ended.stop is not None for ended in endings):
+        return EXIT_STOPPED
+    if Outcome.LOST in outcomes:
+        return EXIT_LOST
+    return EXIT_FAILED if Outcome.FAILED in outcomes else 0
+
+
+def _watch_parent() -> None:
+    """Stop this driver when the process that started it is gone: its JVM, or the task."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_CHECK)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()

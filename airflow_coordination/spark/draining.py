@@ -1,0 +1,162 @@
+"""The whole loop without Airflow: acquire, work, end, again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.partition import Lease, Outcome
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.supply import Supplier
+from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.spark.interruption import Stopped
+from airflow_coordination.spark.session import check_distributions, check_output_root
+from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
+from airflow_coordination.stores import open_store
+
+StoreLike = str | Mapping[str, Any] | PartitionStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drained:
+    """What a drain did, as numbers of tenures.
+
+    :param lost: tenures that somebody else ended; nothing of them counts.
+    :param keys: the partitions, in the order they were worked on.
+    :param errors: key and text for each failure or loss.
+    """
+
+    completed: int = 0
+    closed: int = 0
+    failed: int = 0
+    given_up: int = 0
+    lost: int = 0
+    keys: tuple[str, ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
+
+
+@contextmanager
+def opened(store: StoreLike) -> Iterator[PartitionStore]:
+    """Give a store: opened here from a URL or mapping, and closed again; or the given one, left open."""
+    if not isinstance(store, str | Mapping):
+        yield store
+        return
+    own = open_store(store)
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+def drain(
+    main: PartitionFunction,
+    *,
+    store: StoreLike,
+    source: str,
+    spark: Any,
+    output_root: str | os.PathLike[str] | None = None,
+    max_leases: int | None = 1,
+    ownership_timeout: timedelta | None = None,
+    owner: str | None = None,
+    supplier: Supplier | None = None,
+    partition_prefix: str | None = None,
+    settings: Settings | None = None,
+) -> Drained:
+    """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
+
+    A partition that fails does not stop the others. An interrupt gives the lease back and goes on.
+
+    :param main: a function ``main(spark, lease)`` that returns an outcome, decorated or plain.
+    :param store: a URL, a ``source_coordination`` mapping, or a store.
+    :param source: the source's name.
+    :param spark: the session to work with.
+    :param output_root: where blocks go; needed by ``lease.publish``.
+    :param max_leases: how many partitions at most; ``None`` = until nothing is left.
+    :param ownership_timeout: how long a lease lasts without renewal.
+    :param owner: who holds the leases; by default this host and process.
+    :param supplier: run when nothing can be acquired.
+    :param partition_prefix: the source's prefix, if any.
+    :param settings: all timers and limits at once.
+    :raises InvalidInputError: naming the argument that cannot be used.
+    """
+    _check_limit(max_leases)
+    check_distributions()
+    root = normal_root(output_root) if output_root is not None else None
+    if root is not None:
+        check_output_root(spark, root)
+    with opened(store) as opened_store:
+        coordinator = SourceCoordinator(
+            opened_store,
+            source,
+            owner or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+            partition_prefix,
+            ownership_timeout,
+            settings=settings,
+        )
+        place = Workplace(spark=spark, coordinator=coordinator, output_root=root)
+        return _summary(list(work_through(main, place, lambda: coordinator.get_next_partition(supplier), max_leases)))
+
+
+def _check_limit(value: object) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    if value is not None and not whole:
+        raise InvalidInputError("max_leases", value, "is not a whole number above zero", "Give 1 or more, or None")
+
+
+def work_through(
+    function: PartitionFunction,
+    place: Workplace,
+    acquire: Callable[[], Lease | None],
+    max_leases: int | None,
+    until: float | None = None,
+) -> Iterator[Ended]:
+    """Yield the ending of one tenure after the other.
+
+    :param acquire: returns a lease, or ``None`` when there is nothing to do.
+    :param max_leases: how many at most.
+    :param until: own monotonic time after which no further lease is started.
+    """
+    lease = acquire()
+    given_up: set[str] = set()
+    done = 0
+    while lease is not None:
+        done += 1
+        more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
+        if lease.key in given_up:  # it would come back for ever
+            place.coordinator.give_up(lease)
+            return
+        ended = hold(function, lease, place, fetch_next=more)
+        yield ended
+        if ended.stop is not None and not isinstance(ended.stop, Stopped):
+            raise ended.stop
+        if ended.outcome is Outcome.GIVEN_UP:
+            given_up.add(ended.key)
+        if ended.stop is not None or not more:
+            return
+        lease = ended.following or acquire()
+
+
+def _summary(endings: list[Ended]) -> Drained:
+    counts = Counter(ended.outcome for ended in endings)
+    return Drained(
+        completed=counts[Outcome.COMPLETED],
+        closed=counts[Outcome.CLOSED],
+        failed=counts[Outcome.FAILED],
+        given_up=counts[Outcome.GIVEN_UP],
+        lost=counts[Outcome.LOST],
+        keys=tuple(ended.key for ended in endings),
+        errors=tuple(
+            (ended.key, ended.message or "") for ended in endings if ended.outcome in (Outcome.FAILED, Outcome.LOST)
+        ),
+    )

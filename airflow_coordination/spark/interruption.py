@@ -1,0 +1,109 @@
+"""Stops a running partition function: first its Spark jobs, then the function itself (promise L7)."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+GRACE = 1.5
+"""Seconds a function has to come back by itself once its Spark jobs are cancelled."""
+STUCK = 2.0
+"""Seconds it has after it was interrupted, before it counts as stuck."""
+CANCEL_AGAIN = 0.5
+
+
+class Interrupted(BaseException):
+    """Raised inside a partition function that must not go on. Do not catch it."""
+
+
+class Stopped(Exception):
+    """Somebody asked this driver to stop: a signal, or the end of the process that started it."""
+
+
+class Interruption:
+    """Watches over one call of a function in the calling thread. Use as a context manager around it.
+
+    In the main thread SIGTERM becomes a request to stop.
+
+    :param cancel: cancels the Spark jobs that run now.
+    :param on_stuck: called with the reason, from another thread, when the function does not come back.
+    """
+
+    def __init__(self, cancel: Callable[[], None], on_stuck: Callable[[BaseException], None] | None = None) -> None:
+        self._cancel, self._on_stuck = cancel, on_stuck
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._forcing = False
+        self._before: Any = None
+        self._thread = threading.current_thread()
+        self.reason: BaseException | None = None
+        """Why the function was stopped, ``None`` while it was not."""
+
+    @property
+    def _in_main_thread(self) -> bool:
+        return self._thread is threading.main_thread()
+
+    def __enter__(self) -> Interruption:
+        if self._in_main_thread:
+            self._before = signal.signal(signal.SIGTERM, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        if self._in_main_thread:
+            signal.signal(signal.SIGTERM, self._before)
+
+    def request(self, reason: BaseException) -> None:
+        """Stop the function because of ``reason``; the first reason counts. Returns at once."""
+        with self._lock:
+            if self.reason is not None or self._done.is_set():
+                return
+            self.reason = reason
+        threading.Thread(target=self._carry_out, name="interruption", daemon=True).start()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._done.is_set():
+            return
+        if self._forcing:
+            self._forcing = False
+            raise Interrupted
+        self.request(Stopped("received SIGTERM"))
+
+    def _carry_out(self) -> None:
+        if self._back_within(GRACE):
+            return
+        self._force()
+        if self._back_within(STUCK):
+            return
+        if self._on_stuck is not None and self.reason is not None:
+            self._on_stuck(self.reason)
+
+    def _back_within(self, seconds: float) -> bool:
+        """Cancel jobs again and again, because a function may start new ones; return whether it came back."""
+        for _ in range(round(seconds / CANCEL_AGAIN)):
+            try:
+                self._cancel()
+            except Exception as error:  # Spark itself may be gone
+                log.warning("Spark jobs could not be cancelled: %s", error)
+            if self._done.wait(CANCEL_AGAIN):
+                return True
+        return self._done.is_set()
+
+    def _force(self) -> None:
+        ident = self._thread.ident
+        if ident is None or self._done.is_set():
+            return
+        if self._in_main_thread:
+            self._forcing = True
+            signal.pthread_kill(ident, signal.SIGTERM)  # wakes it from a blocking call, too
+        else:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(Interrupted))

@@ -1,0 +1,222 @@
+"""The lease as a partition function sees it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, get_args
+
+from airflow_coordination.leases.blocks import Block, Mode, merge
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    InvalidInputError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    SettingsError,
+)
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.partition import Fence, Lease, Partition
+from airflow_coordination.leases.publication import adds, may_add
+from airflow_coordination.outputs.attempts import Attempt, Count, OpenBlock
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.manifests import Reference
+from airflow_coordination.spark.reports import Report
+
+CountIn = Callable[[str, Mapping[str, str]], Count]
+FORMATS = ("parquet", "orc", "json", "csv", "text", "avro")
+
+
+class PartitionLease:
+    """One tenure: read its partition, publish blocks, save progress. The runner renews and ends it.
+
+    :param coordinator: the source's coordinator.
+    :param lease: the tenure.
+    :param heartbeat: keeps it alive.
+    :param output_root: where blocks go, normalised; ``None`` if this job publishes nothing.
+    :param count: counts rows of formats whose files do not tell.
+    :param report: told about saved progress.
+    """
+
+    def __init__(
+        self,
+        coordinator: SourceCoordinator,
+        lease: Lease,
+        heartbeat: Heartbeat,
+        output_root: str | None,
+        count: CountIn | None,
+        report: Report,
+    ) -> None:
+        self._coordinator, self._lease, self._heartbeat = coordinator, lease, heartbeat
+        self._output_root, self._count, self._report = output_root, count, report
+        self._attempt: Attempt | None = None
+        self._open: list[OpenBlock] = []
+        self._finished: list[Block] = []
+        self._lock = threading.RLock()
+        self.refused: CoordinationError | None = None
+        """The refusal that told this process that its tenure is over."""
+
+    @property
+    def partition(self) -> Partition:
+        """The partition: ``key``, ``payload``, ``closed_count`` and so on."""
+        return self._lease.partition
+
+    @property
+    def progress_state(self) -> Any:
+        """The progress saved last, by this tenure or one before; ``None`` when there is none."""
+        return self._lease.chain.partition.progress_state
+
+    @property
+    def fence(self) -> Fence:
+        """This tenure's fence."""
+        return self._lease.fence
+
+    @property
+    def expires_at(self) -> datetime:
+        """Until when the lease is held unless it is renewed, by the store's clock."""
+        return self._lease.chain.expires_at
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks finished since the last save, a follower in the place of what it follows."""
+        return merge((), self._finished)
+
+    def alive(self) -> None:
+        """Tell the no-progress watch that the work moves: for long steps outside Spark."""
+        self._heartbeat.alive()
+
+    def save(self, state: object) -> None:
+        """Save progress together with the blocks finished since the last save; the next tenure finds both.
+
+        :param state: any JSON value but ``None``: at most 256 KiB and 32 levels, string keys, no NaN.
+        :raises ProgressStateError: when it is not; the last good state stays, and this tenure goes on.
+        :raises OutputError: while a block is open.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        with self._lock:
+            self.check_no_open_block("save progress")
+            self._check_held()
+            try:
+                self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks)
+            except (PartitionNotOwnedError, PartitionNotFoundError) as error:
+                self._refuse(error)
+                raise
+            saved, self._finished = len(self._finished), []
+        self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=_summary(state))
+
+    @contextmanager
+    def publish(
+        self,
+        dataset: str,
+        mode: Mode = "replace",
+        *,
+        format: str = "parquet",
+        options: Mapping[str, str] | None = None,
+    ) -> Iterator[OpenBlock]:
+        """Give a directory to write one block into.
+
+        ``with lease.publish("clean") as block: df.write.parquet(block.path)``. When the with-block is left, the
+        files that are there then become the block. It is saved by the next :meth:`save` or the ending, and
+        visible to readers from the ending on. An exception discards it.
+
+        :param dataset: the dataset's name.
+        :param mode: ``"replace"`` what this partition published before, unless progress was carried over from
+            it; or ``"append"`` to it in any case.
+        :param format: what is written: parquet, orc, json, csv, text or avro.
+        :param options: what Spark must be told to read it (``{"header": "true"}``).
+        :raises InvalidInputError: for an unknown mode or format, or two modes for one dataset.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        self._check_arguments(mode, format)
+        attempt = self._own_attempt()
+        with self._lock:
+            self._check_held()
+            self._check_mode(dataset, mode)
+            block = attempt.open(dataset)
+            self._open.append(block)
+        try:
+            yield block
+            with self._lock:
+                self._check_held()
+                follows = self._predecessor(dataset, mode)
+                count = self._count(format, options or {}) if self._count and format != "parquet" else None
+                finished = attempt.finish(
+                    block, mode=mode, follows=follows, file_format=format, options=options, count=count
+                )
+                self._finished.append(finished)
+        finally:
+            with self._lock:
+                self._open.remove(block)
+
+    def check_no_open_block(self, action: str) -> None:
+        """Refuse ``action`` while a block is open: its rows would be lost (promise S14).
+
+        :raises OutputError: naming the block.
+        """
+        if self._open:
+            label = partition_label(self._coordinator.source, self.partition.key)
+            raise OutputError(
+                f"{action} of {label}",
+                self._open[0].path,
+                f"is a block of {self._open[0].dataset!r} that is still open",
+                "Leave its with-block first",
+            )
+
+    def _check_held(self) -> None:
+        error = self.refused or self._heartbeat.lost
+        if error is not None:
+            raise error
+
+    def _refuse(self, error: CoordinationError) -> None:
+        self.refused = error
+        self._heartbeat.stop()
+
+    def _check_arguments(self, mode: object, file_format: object) -> None:
+        if mode not in get_args(Mode):
+            raise InvalidInputError("mode", mode, "is not a mode", "Give 'replace' or 'append'")
+        if file_format not in FORMATS:
+            raise InvalidInputError(
+                "format", file_format, "is not a format readers know", f"Give one of {', '.join(FORMATS)}"
+            )
+
+    def _check_mode(self, dataset: str, mode: Mode) -> None:
+        known = [block for block in self._known() if block.dataset == dataset and block.mode != mode]
+        if known:
+            raise InvalidInputError(
+                "mode",
+                mode,
+                f"differs from {known[0].mode!r}, which {dataset!r} has in this tenure",
+                "Use one mode per dataset",
+            )
+
+    def _known(self) -> list[Block]:
+        return [*self._lease.chain.partition.staged, *self._finished]
+
+    def _own_attempt(self) -> Attempt:
+        if self._output_root is None:
+            raise SettingsError("output_root", None, "is not set, so there is no place for blocks", "Set output_root")
+        with self._lock:
+            if self._attempt is None:
+                partition = self.partition
+                self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence)
+            return self._attempt
+
+    def _predecessor(self, dataset: str, mode: Mode) -> Reference | None:
+        """Return the newest block that this one adds to, so that the store keeps one block however many there are."""
+        blocks = [block for block in self._known() if block.dataset == dataset] or self._published(dataset, mode)
+        return Reference(blocks[-1].address, blocks[-1].digest) if blocks else None
+
+    def _published(self, dataset: str, mode: Mode) -> list[Block]:
+        """Return what is published, if this tenure adds to it. Only a tenure of this partition can change that."""
+        partition = self._lease.chain.partition
+        probe = Block(dataset, "-", "-", mode=mode)
+        if not may_add(partition, [probe]):
+            return []
+        heads = self._coordinator.store.heads(partition.source, dataset=dataset, key=partition.key)
+        return [block for head in heads if adds(partition, [probe], head) for block in head.blocks]
+
+
+def _summary(state: object) -> str:
+    return ascii(state)[:200]

@@ -1,0 +1,61 @@
+"""What a partition function returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from airflow_coordination.leases.documents import encode_progress
+from airflow_coordination.leases.errors import InvalidInputError
+
+
+def _wait(field: str, value: object) -> None:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InvalidInputError(field, value, "has no time zone", "Give an aware datetime, or a timedelta from now")
+    elif not isinstance(value, timedelta):
+        raise InvalidInputError(field, value, f"is {type(value).__name__}", "Give a timedelta or an aware datetime")
+    elif value < timedelta(0):
+        raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The partition is done; what it published becomes visible in the same step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """This pass is done; the partition opens again later (Data Prepper: ``closePartition``).
+
+    :param reopen_after: a duration, or an aware moment.
+    :param state: progress for the next pass; ``None`` starts it afresh, and its output replaces this pass's.
+    :raises InvalidInputError: for a negative duration, a naive datetime, or a state that is not JSON.
+    """
+
+    reopen_after: timedelta | datetime
+    state: object = None
+
+    def __post_init__(self) -> None:
+        _wait("reopen_after", self.reopen_after)
+        encode_progress(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The work cannot be done now; it counts as nothing, and progress that was saved stays.
+
+    :param reason: for people; shown in the task's log.
+    :param retry_after: a duration, or an aware moment; at once when ``None``.
+    :raises InvalidInputError: for a negative duration or a naive datetime.
+    """
+
+    reason: str
+    retry_after: timedelta | datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.retry_after is not None:
+            _wait("retry_after", self.retry_after)
+
+
+PartitionOutcome = Complete | Close | GiveUp

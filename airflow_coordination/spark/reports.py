@@ -1,0 +1,66 @@
+"""How a driver tells the task that started it what happened: marked JSON lines on standard output."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from typing import Any, Protocol, TextIO
+
+from airflow_coordination.leases.handover import REPORT_MARKER
+
+MAX_ERROR = 2_000
+_SECRETS = (
+    (re.compile(r"(://[^/\s:@]*:)[^@\s]+@"), r"\1***@"),
+    (
+        re.compile(
+            r"(?i)((?:password|passwd|secret|token|access[._-]?key(?:[._-]?id)?)[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&]+"
+        ),
+        r"\1***",
+    ),
+)
+
+
+class Report(Protocol):
+    """Takes one event and its facts."""
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        """Tell about ``event``."""
+
+
+def silent(event: str, **facts: Any) -> None:
+    """Tell nobody: for drivers that no task watches."""
+
+
+class LineReport:
+    """Writes each event as one marked line, at once; safe under threads.
+
+    :param stream: where to; standard output by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        """Write the line of ``event``."""
+        line = f"{REPORT_MARKER}{json.dumps({'event': event, **facts}, default=str)}\n"
+        stream = self._stream or sys.stdout
+        with self._lock:
+            stream.write(line)
+            stream.flush()
+
+
+def without_secrets(text: str) -> str:
+    """Return ``text`` with what looks like a credential replaced (promise X4)."""
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def error_text(error: BaseException) -> str:
+    """Return type and message of an error in at most 2,000 characters, without secrets and without a JVM's stack."""
+    message = str(error).split("\n\tat ", 1)[0].split("\nJVM stacktrace:", 1)[0].strip()
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return without_secrets(text)[:MAX_ERROR]

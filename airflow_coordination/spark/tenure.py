@@ -1,0 +1,197 @@
+"""One tenure from its first renewal to its ending: calls the function and turns what it does into an ending."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    InvalidInputError,
+    NoProgressError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+)
+from airflow_coordination.leases.partition import Lease, Outcome
+from airflow_coordination.outputs.attempts import Count
+from airflow_coordination.spark.interruption import Interrupted, Interruption, Stopped
+from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
+from airflow_coordination.spark.reports import Report, error_text, silent, without_secrets
+from airflow_coordination.spark.work import SparkWork
+
+log = logging.getLogger(__name__)
+
+PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
+RETURNED_NOTHING = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
+EXITED = "the partition function called sys.exit({}) without an outcome; return Complete() when the work is done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What all tenures of a driver share.
+
+    :param spark: the session.
+    :param coordinator: the source's coordinator.
+    :param output_root: where blocks go, normalised; ``None`` if nothing is published.
+    :param report: told what happens.
+    :param alone: nothing else runs in this Spark application.
+    :param on_stuck: called when a function that must stop does not.
+    """
+
+    spark: Any
+    coordinator: SourceCoordinator
+    output_root: str | None = None
+    report: Report = silent
+    alone: bool = False
+    on_stuck: Callable[[Ended], None] | None = None
+
+    def count_in(self, file_format: str, options: Mapping[str, str]) -> Count:
+        """Return what counts the rows of files that do not tell, by reading them with Spark."""
+
+        def count(directory: str, paths: Sequence[str]) -> int:
+            files = [f"{directory}/{path}" for path in paths]
+            return int(self.spark.read.format(file_format).options(**options).load(files).count())
+
+        return count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a tenure ended.
+
+    :param key: the partition.
+    :param outcome: the kind; *lost* when this driver's ending would not count.
+    :param message: why, for everything but success.
+    :param following: the next lease, acquired in the same step.
+    :param stop: what asked this driver to stop, or the interrupt that goes on after the ending.
+    """
+
+    key: str
+    outcome: Outcome
+    message: str | None = None
+    following: Lease | None = None
+    stop: BaseException | None = None
+
+
+def hold(function: PartitionFunction, lease: Lease, place: Workplace, *, fetch_next: bool = False) -> Ended:
+    """Run ``function`` under ``lease`` and end the tenure.
+
+    :param function: called with the session and a :class:`PartitionLease`.
+    :param lease: the tenure; renewed until the function is back.
+    :param place: what it works with.
+    :param fetch_next: acquire the next partition in the same step when it completes.
+    """
+    return _Tenure(function, lease, place, fetch_next).run()
+
+
+class _Tenure:
+    def __init__(self, function: PartitionFunction, lease: Lease, place: Workplace, fetch_next: bool) -> None:
+        self._function, self._lease, self._place, self._fetch_next = function, lease, place, fetch_next
+        self._work = SparkWork(place.spark, lease.fence, alone=place.alone)
+        stuck = self._stuck if place.on_stuck else None
+        self._interruption = Interruption(self._work.cancel, stuck)
+        self._heartbeat = place.coordinator.heartbeat(lease, self._interruption.request, self._work.progress)
+        self._seen = PartitionLease(
+            place.coordinator, lease, self._heartbeat, place.output_root, place.count_in, place.report
+        )
+
+    def run(self) -> Ended:
+        self._tell("began", owner=self._place.coordinator.owner.text)
+        try:
+            with self._heartbeat, self._work.marked(f"partition {self._lease.key!a}"), self._interruption:
+                result: object = self._function(self._place.spark, self._seen)
+                self._seen.check_no_open_block("end the tenure")
+        except BaseException as error:
+            result = error
+        return self._ended(self._end(result))
+
+    def _end(self, result: object) -> Ended:
+        """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
+        reason = self._seen.refused or self._heartbeat.lost or self._interruption.reason
+        if isinstance(reason, NoProgressError):
+            return self._fail(reason)
+        if isinstance(reason, CoordinationError):
+            return self._lost(reason)
+        if isinstance(result, Complete | Close | GiveUp):
+            return self._settle(result)
+        if isinstance(reason, Stopped):
+            return self._give_up(GiveUp(str(reason)), reason)
+        if isinstance(result, KeyboardInterrupt | GeneratorExit | Interrupted):
+            return self._give_up(GiveUp(type(result).__name__), result)
+        return self._fail(_failure(result))
+
+    def _settle(self, outcome: PartitionOutcome) -> Ended:
+        try:
+            return self._apply(outcome)
+        except (InvalidInputError, PartitionUpdateError) as error:
+            return self._fail(error)
+        except CoordinationError as error:
+            return self._lost(error)
+
+    def _apply(self, outcome: PartitionOutcome) -> Ended:
+        coordinator, lease, blocks = self._place.coordinator, self._lease, self._seen.blocks
+        if isinstance(outcome, GiveUp):
+            return self._give_up(outcome, None)
+        if isinstance(outcome, Close):
+            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks)
+            ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
+            return Ended(key=lease.key, outcome=ended)
+        following = None
+        if self._fetch_next:
+            following = coordinator.complete_and_get_next(lease, blocks)
+        else:
+            coordinator.complete(lease, blocks)
+        return Ended(key=lease.key, outcome=Outcome.COMPLETED, following=following)
+
+    def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
+        try:
+            self._place.coordinator.give_up(self._lease, outcome.retry_after)
+        except CoordinationError as error:
+            return self._lost(error, stop)
+        message = without_secrets(str(outcome.reason))
+        return Ended(key=self._lease.key, outcome=Outcome.GIVEN_UP, message=message, stop=stop)
+
+    def _fail(self, error: BaseException) -> Ended:
+        text = error_text(error)
+        log.error(
+            "Partition %r failed: %s", self._lease.key, without_secrets("".join(traceback.format_exception(error)))
+        )
+        try:
+            self._place.coordinator.fail(self._lease, text)
+        except CoordinationError as refusal:
+            return self._lost(refusal)
+        return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text)
+
+    def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:
+        if isinstance(error, PartitionNotOwnedError | PartitionNotFoundError):
+            self._tell("refused", message=str(error))
+        return Ended(key=self._lease.key, outcome=Outcome.LOST, message=str(error), stop=stop)
+
+    def _stuck(self, reason: BaseException) -> None:
+        """End the tenure in the place of a function that does not come back, then leave the process to its owner."""
+        self._heartbeat.stop()
+        ended = self._ended(self._end(Interrupted()))
+        if self._place.on_stuck is not None:
+            self._place.on_stuck(ended)
+
+    def _ended(self, ended: Ended) -> Ended:
+        self._tell("ended", outcome=str(ended.outcome), message=ended.message)
+        return ended
+
+    def _tell(self, event: str, **facts: Any) -> None:
+        self._place.report(event, key=self._lease.key, fence=str(self._lease.fence), **facts)
+
+
+def _failure(result: object) -> BaseException:
+    """Return what a function did that returned no outcome, as the error that its partition keeps."""
+    if isinstance(result, SystemExit):
+        return RuntimeError(EXITED.format(result.code if result.code is not None else ""))
+    if isinstance(result, BaseException):
+        return result
+    return RuntimeError(RETURNED_NOTHING.format("nothing" if result is None else repr(result)[:100]))
