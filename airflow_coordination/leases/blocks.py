@@ -60,7 +60,9 @@ def merge(known: Iterable[Block], new: Iterable[Block]) -> tuple[Block, ...]:
             merged.append(block)
         else:
             before = merged[followed]
-            merged[followed] = replace(block, rows=before.rows + block.rows, bytes=before.bytes + block.bytes)
+            merged[followed] = replace(  # the chain as a whole still follows what its first link follows
+                block, follows=before.follows, rows=before.rows + block.rows, bytes=before.bytes + block.bytes
+            )
     return tuple(merged)
 
 
