@@ -4,6 +4,8 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 STORE ?=
 BIN := .venv/bin
+# spark-submit and what it needs, found first.
+RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
 FAST := not (slow or postgres or spark or system)
 
 .PHONY: help
@@ -16,7 +18,7 @@ help: ## Show what there is to make
 .PHONY: demo
 demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=postgresql+psycopg://… for another store)
 	@scripts/system_packages.sh java
-	@scripts/with_java.sh $(BIN)/python scripts/demo.py $(STORE)
+	@$(RUN) python scripts/demo.py $(STORE)
 
 .PHONY: test
 test: lint test-suite test-without-airflow ## Everything that CI runs
@@ -24,7 +26,7 @@ test: lint test-suite test-without-airflow ## Everything that CI runs
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql
-	scripts/with_java.sh $(BIN)/python -m pytest
+	$(RUN) python -m pytest
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

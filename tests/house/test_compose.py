@@ -1,0 +1,125 @@
+"""The compose file against its schema and against the repository: no engine runs where the tests do."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+import jsonschema
+import pytest
+from sqlalchemy.engine import make_url
+
+from tests.house.compose import (
+    COMPOSE,
+    DOCKERFILE,
+    OURS,
+    SERVICES,
+    addresses,
+    host_ports,
+    listeners,
+    schema,
+)
+from tests.house.compose import ENVIRONMENT as AIRFLOW_ENVIRONMENT
+from tests.house.compose import connection as connection_in_compose
+from tests.house.tree import ROOT
+
+LOCK = dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", (ROOT / "requirements/dev.txt").read_text(), re.MULTILINE))
+
+
+def test_it_is_a_compose_file():
+    """The specification's own schema accepts it, and would not accept a slip of the pen."""
+    validator = jsonschema.Draft201909Validator(schema())
+    assert [error.message for error in validator.iter_errors(COMPOSE)] == []
+    wrong = {"services": {"api-server": {"comand": ["api-server"]}}}
+    assert not validator.is_valid(wrong)
+
+
+def test_published_ports_do_not_clash_and_stay_on_this_machine():
+    """Everybody who reaches a port is an administrator."""
+    assert {interface for interface, _ in host_ports()} == {"127.0.0.1"}
+    ports = [port for _, port in host_ports()]
+    assert len(set(ports)) == len(ports)
+
+
+def test_every_address_is_a_service_that_listens_there():
+    """Hosts and ports of the environment, of connections and of commands."""
+    assert addresses()
+    assert addresses() - listeners() == set()
+
+
+def test_every_dependency_is_a_service_with_what_is_waited_for():
+    """A wait for health needs a health check."""
+    for service in SERVICES.values():
+        for name, wait in service.get("depends_on", {}).items():
+            assert wait["condition"] != "service_healthy" or "healthcheck" in SERVICES[name]
+            assert wait["condition"] != "service_completed_successfully" or SERVICES[name]["restart"] == "no"
+
+
+def test_mounted_and_built_paths_are_in_the_repository():
+    """What a clone does not have cannot be mounted or built."""
+    build = COMPOSE["x-airflow"]["build"]
+    assert (ROOT / build["context"] / build["dockerfile"]).is_file()
+    mounts = {mount.split(":")[0] for service in SERVICES.values() for mount in service.get("volumes", ())}
+    assert [mount for mount in mounts if mount.startswith(".") and not (ROOT / mount).is_dir()] == []
+    assert {mount for mount in mounts if not mount.startswith(".")} == COMPOSE["volumes"].keys()
+
+
+def test_our_volumes_belong_to_the_image_s_user():
+    """A fresh volume takes the owner of the image's directory: it must be there and be ours."""
+    targets = {
+        mount.split(":")[1]
+        for service in SERVICES.values()
+        if service["image"] == OURS
+        for mount in service.get("volumes", ())
+    }
+    made_by_airflow_s_image = {"/opt/airflow/dags", "/opt/airflow/logs"}
+    made = set(re.findall(r"mkdir -p (\S+)", DOCKERFILE))
+    assert targets - made_by_airflow_s_image == made
+    assert "chown -R airflow:0 /data" in DOCKERFILE
+
+
+def test_output_is_shared_between_driver_and_executors():
+    """The driver commits what the executors wrote."""
+    root = AIRFLOW_ENVIRONMENT["AIRFLOW__COORDINATION__OUTPUT_ROOT"]
+    writers = ("scheduler", "spark-worker")
+    shared = [{mount for mount in SERVICES[name]["volumes"] if mount.endswith(f":{root}")} for name in writers]
+    assert len(shared[0]) == 1
+    assert shared[0] == shared[1]
+
+
+def test_image_copies_what_its_context_holds():
+    """Every source of a COPY exists and passes .dockerignore."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    let_in = [line[1:] for line in lines if line.startswith("!")]
+    for sources in re.findall(r"^COPY --chown=\S+ (.+) \S+$", DOCKERFILE, re.MULTILINE):
+        for source in sources.split():
+            assert (ROOT / source).exists()
+            assert [pattern for pattern in let_in if fnmatch.fnmatch(source, pattern)], source
+
+
+def test_versions_are_those_that_are_tested():
+    """The image's pins are the development lock's."""
+    pins = re.findall(r"^ +([\w-]+)==(\S+) \\$", DOCKERFILE, re.MULTILINE)
+    assert len(pins) == 4
+    assert [(name, version) for name, version in pins if LOCK[name] != version] == []
+    assert f"FROM apache/airflow:{LOCK['apache-airflow']}-python3.11\n" in DOCKERFILE
+    assert SERVICES["s3"]["image"] == f"motoserver/moto:{LOCK['moto']}"
+
+
+@pytest.mark.parametrize(
+    ("service", "url"),
+    [
+        ("metadata", AIRFLOW_ENVIRONMENT["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]),
+        ("store", connection_in_compose("coordination_default")["host"]),
+    ],
+)
+def test_databases_know_who_comes(service, url):
+    """User and database of a URL are those that the server is started with."""
+    parsed, environment = make_url(url), SERVICES[service]["environment"]
+    password = parsed.password or connection_in_compose("coordination_default")["password"]
+    assert (parsed.host, parsed.username, parsed.database, password) == (
+        service,
+        environment["POSTGRES_USER"],
+        environment["POSTGRES_DB"],
+        environment["POSTGRES_PASSWORD"],
+    )
