@@ -62,8 +62,8 @@ class PrivateServer:
     def create(self) -> None:
         """Make the cluster's files."""
         self._run(
-            str(self.binaries / "initdb"), "-D", "data", "-U", "coordination", "-A", "trust", "-E", "UTF8", "--locale=C",
-            "--no-instructions", "--no-sync",
+            str(self.binaries / "initdb"), "-D", "data", "-U", "coordination", "-A", "trust", "-E", "UTF8",
+            "--locale=C", "--no-instructions", "--no-sync",
         )  # fmt: skip
 
     def start(self) -> None:

@@ -1,0 +1,217 @@
+"""From what a user writes to an open store: URLs and the seed's ``source_coordination`` object."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from airflow_coordination.leases.clock import Clock
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import check_known
+
+Kind = Literal["in_memory", "sql", "dynamodb"]
+Where = "str | Mapping[str, Any] | StoreConfig | PartitionStore"
+
+COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
+SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size")
+DYNAMODB_OPTIONS: Final = (
+    "table_name",
+    "region",
+    "sts_role_arn",
+    "sts_external_id",
+    "skip_table_creation",
+    "provisioned_write_capacity_units",
+    "provisioned_read_capacity_units",
+    "ttl",
+)
+"""Data Prepper's own, all eight of them."""
+
+_OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTIONS, "dynamodb": DYNAMODB_OPTIONS}
+_OUTER: Final = "source_coordination"
+_shared_memory: dict[str, PartitionStore] = {}
+_shared_memory_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """Where a store is, as one frozen value.
+
+    :param kind: which back end: ``in_memory``, ``sql`` or ``dynamodb``.
+    :param url: its URL; ``memory://`` for a new store in this process.
+    :param options: what else was configured, as sorted pairs.
+    :param partition_prefix: keeps deployments that share a store apart (Data Prepper: ``partition_prefix``).
+    """
+
+    kind: Kind
+    url: str
+    options: tuple[tuple[str, Any], ...] = ()
+    partition_prefix: str | None = None
+
+
+def _wrong_url(url: str, problem: str) -> SettingsError:
+    return SettingsError(
+        "store",
+        hide_password(url),
+        problem,
+        "Use sqlite:////absolute/path.db, postgresql+psycopg://user@host/database, memory:// or a source_coordination object",
+    )
+
+
+def hide_password(url: str) -> str:
+    """Return ``url`` without the password that it may carry, for messages."""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    shown = f"{scheme}{separator}{user.partition(':')[0]}{at}{host}{slash}{path}" if separator else url
+    base, question, query = shown.partition("?")
+    kept = [part for part in query.split("&") if "password" not in part.partition("=")[0].lower()]
+    return base + (question + "&".join(kept) if query else "")
+
+
+def _from_url(url: str) -> StoreConfig:
+    scheme = url.partition("://")[0].lower()
+    kinds: dict[str, Kind] = {"memory": "in_memory", "sqlite": "sql", "postgresql": "sql", "dynamodb": "dynamodb"}
+    kind = kinds.get(scheme.partition("+")[0])
+    if "://" not in url or kind is None:
+        raise _wrong_url(url, "is not the URL of a store")
+    return StoreConfig(kind, url)
+
+
+def _from_text(text: str) -> StoreConfig:
+    if "://" in text.partition("\n")[0] and not text.lstrip().startswith("{") and ": " not in text:
+        return _from_url(text.strip())
+    return _from_mapping(_load(text))
+
+
+def _load(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = _load_yaml(text)
+    if not isinstance(value, Mapping):
+        raise _wrong_url(text, "is neither a URL nor a source_coordination object")
+    return value
+
+
+def _load_yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise _wrong_url(text, "is no JSON, and PyYAML is not installed to read it as YAML") from error
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _wrong_url(text, "is neither a URL nor JSON nor YAML") from error
+
+
+def _object(value: object, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise SettingsError(where, value, f"is {type(value).__name__}, not an object", "Write its options below it")
+    return value
+
+
+def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
+    """Read the seed's object, with or without its outer key; a whole ``data-prepper-config.yaml`` has others beside it."""
+    if _OUTER in mapping:
+        mapping = _object(mapping[_OUTER], _OUTER)
+    check_known(list(mapping), COORDINATION_OPTIONS, _OUTER)
+    prefix = mapping.get("partition_prefix")
+    if prefix is not None and (not isinstance(prefix, str) or not prefix):
+        raise SettingsError(f"{_OUTER}.partition_prefix", prefix, "is not a text", "Give a short name, or leave it out")
+    stores = _object(mapping.get("store", {"in_memory": None}), f"{_OUTER}.store")
+    check_known(list(stores), list(_OPTIONS), f"{_OUTER}.store")
+    if len(stores) != 1:
+        raise SettingsError(
+            f"{_OUTER}.store", sorted(stores), "does not name one store", f"Name one of {', '.join(_OPTIONS)}"
+        )
+    [(name, given)] = stores.items()
+    kind = cast(Kind, name)
+    options = _object(given, f"{_OUTER}.store.{kind}")
+    check_known(list(options), _OPTIONS[kind], f"{_OUTER}.store.{kind}")
+    return StoreConfig(kind, _url_of(kind, options), tuple(sorted(_rest(options).items())), prefix)
+
+
+def _rest(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "url"}
+
+
+def _url_of(kind: Kind, options: Mapping[str, Any]) -> str:
+    if kind == "in_memory":
+        return "memory://"
+    if kind == "dynamodb":
+        return f"dynamodb://{options.get('table_name', '')}"
+    url = options.get("url")
+    if not isinstance(url, str):
+        raise SettingsError(f"{_OUTER}.store.sql.url", url, "is missing or no text", "Give the database's URL")
+    if _from_url(url).kind != "sql":
+        raise _wrong_url(url, "is not the URL of an SQL database")
+    return url
+
+
+def parse_config(where: str | Mapping[str, Any] | StoreConfig) -> StoreConfig:
+    """Return what ``where`` says, without opening anything.
+
+    :param where: a URL, the seed's ``source_coordination`` object as a mapping or as JSON or YAML text (with or
+        without its outer key, also inside a whole ``data-prepper-config.yaml``), or a config.
+    :raises SettingsError: when it is something else; unknown keys name their nearest known neighbour.
+    """
+    if isinstance(where, StoreConfig):
+        return where
+    if isinstance(where, str):
+        return _from_text(where)
+    if isinstance(where, Mapping):
+        return _from_mapping(where)
+    raise SettingsError("store", where, f"is {type(where).__name__}", "Give a URL or a source_coordination object")
+
+
+def _open_memory(config: StoreConfig, clock: Clock | None) -> PartitionStore:
+    from airflow_coordination.stores.in_memory import InMemoryStore
+
+    name = config.url.partition("://")[2]
+    if not name:
+        return InMemoryStore(clock=clock)
+    with _shared_memory_lock:
+        return _shared_memory.setdefault(name, InMemoryStore(clock=clock))
+
+
+def _open_sql(config: StoreConfig, clock: Clock | None) -> PartitionStore:
+    from airflow_coordination.stores.sql import open_sql_store
+
+    return open_sql_store(config.url, dict(config.options), clock)
+
+
+def _open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
+    raise SettingsError(
+        "store",
+        config.url,
+        "is a DynamoDB store, which comes with the next version",
+        "Use sqlite or postgresql until then",
+    )
+
+
+_OPENERS: Final[dict[Kind, Callable[[StoreConfig, Clock | None], PartitionStore]]] = {
+    "in_memory": _open_memory,
+    "sql": _open_sql,
+    "dynamodb": _open_dynamodb,
+}
+
+
+def open_store(
+    where: str | Mapping[str, Any] | StoreConfig | PartitionStore, *, clock: Clock | None = None
+) -> PartitionStore:
+    """Open a store; an open one is returned as it is. Nothing is contacted before its first use.
+
+    :param where: see :func:`parse_config`. ``memory://`` is a new store, ``memory://name`` one shared in this process.
+    :param clock: decides when leases end instead of the store's own clock, for tests.
+    :raises SettingsError: when it cannot be a store.
+    """
+    if not isinstance(where, str | Mapping | StoreConfig):
+        return where
+    config = parse_config(where)
+    return _OPENERS[config.kind](config, clock)

@@ -1,0 +1,55 @@
+"""One call of the store: what it is about, and what an engine's exception means for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    OutcomeUnknownError,
+    PartitionUpdateError,
+    SchemaVersionError,
+    StoreUnavailableError,
+)
+
+MIGRATE = "Run `airflow coordination store migrate` (without Airflow: `python -m airflow_coordination store migrate`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call does, for its errors.
+
+    :param action: the verb, for example ``complete``.
+    :param key: the partition, empty when it is about several.
+    :param writes: whether a lost answer leaves it open what the store holds.
+    """
+
+    action: str
+    key: str = ""
+    writes: bool = True
+
+    def _about(self) -> str:
+        return f"{self.action} {self.key!r}" if self.key else self.action
+
+    def unavailable(self, reason: object) -> CoordinationError:
+        """Return the error for a call that was surely not applied."""
+        return StoreUnavailableError(self._about(), one_line(reason))
+
+    def lost(self, reason: object) -> CoordinationError:
+        """Return the error for a call whose connection ended: a read had no effect, a write may have had."""
+        return OutcomeUnknownError(self._about(), one_line(reason)) if self.writes else self.unavailable(reason)
+
+    def refused(self, reason: object, remedy: str = "") -> CoordinationError:
+        """Return the error for a call that the engine answered it cannot carry out."""
+        return PartitionUpdateError(self.action, self.key, one_line(reason) + (f". {remedy}" if remedy else ""))
+
+
+def no_schema(store: str, problem: str = "its tables do not exist") -> SchemaVersionError:
+    """Return the error for a store that was never set up."""
+    return SchemaVersionError(store, problem, MIGRATE)
+
+
+def one_line(reason: object) -> str:
+    """Return the first line of what the engine said; the others repeat the statement and its values."""
+    text = str(reason).strip()
+    return text.splitlines()[0] if text else type(reason).__name__

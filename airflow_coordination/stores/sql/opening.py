@@ -1,0 +1,47 @@
+"""From a database URL to a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from airflow_coordination.leases.clock import Clock
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.stores.locate import SQL_OPTIONS, hide_password
+from airflow_coordination.stores.sql.sqlite import SqliteDatabase
+from airflow_coordination.stores.sql.sqlite_store import SqliteStore
+from airflow_coordination.stores.sql.store import SqlStore
+
+_DRIVERS = {"sqlite": "sqlite", "sqlite+pysqlite": "sqlite", "postgresql": "psycopg", "postgresql+psycopg": "psycopg"}
+
+
+def _url(text: str, options: dict[str, Any]) -> URL:
+    """Return the URL with the configured options in its query, so that the URL says it all."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise SettingsError("store", hide_password(text), "is no database URL", "Check its parts") from error
+    if url.drivername not in _DRIVERS:
+        known = "sqlite:////path or postgresql+psycopg://user@host/database"
+        raise SettingsError("store", hide_password(text), f"names the driver {url.drivername!r}", f"Use {known}")
+    return url.update_query_dict(
+        {name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None}
+    )
+
+
+def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> SqlStore:
+    """Open the store at a database URL. Nothing is contacted yet.
+
+    :param options: what else was configured; see :data:`~airflow_coordination.stores.locate.SQL_OPTIONS`.
+    :param clock: decides when leases end instead of the server's or host's, for tests.
+    :raises SettingsError: when no store can be there.
+    """
+    url = _url(text, options)
+    if _DRIVERS[url.drivername] == "sqlite":
+        return SqliteStore(SqliteDatabase(url), clock)
+    from airflow_coordination.stores.sql.postgres import PostgresDatabase
+    from airflow_coordination.stores.sql.postgres_store import PostgresStore
+
+    return PostgresStore(PostgresDatabase(url, injected_clock=clock is not None), clock)

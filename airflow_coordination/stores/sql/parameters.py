@@ -1,0 +1,169 @@
+"""From the protocol's writes to the parameters of their statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.blocks import Block, dump_blocks
+from airflow_coordination.leases.partition import Fence, HeadRecord, Partition, PartitionStatus
+from airflow_coordination.leases.writes import (
+    KEEP,
+    Act,
+    AcquireHinted,
+    AcquireNext,
+    Adopt,
+    Begin,
+    End,
+    Renew,
+    Retake,
+    Save,
+    Sweep,
+    Tenancy,
+)
+from airflow_coordination.stores.sql.columns import Ready, Timed
+
+MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def _staged(blocks: tuple[Block, ...]) -> str | None:
+    return dump_blocks(blocks) if blocks else None
+
+
+def _fence(write: Adopt | Renew | Begin | Save | End) -> dict[str, Any]:
+    fence: Fence = write.fence
+    return {"source": write.source, "key": write.key, "token": fence.token, "nonce": fence.nonce}
+
+
+def _timeout(timeout: timedelta) -> dict[str, int]:
+    micros = timeout // MICROSECOND
+    return {"timeout": micros, "half": micros // 2}
+
+
+def tenancy(tenancy: Tenancy) -> dict[str, Any]:
+    """Return the parameters of a new tenure."""
+    owner = tenancy.owner
+    return {
+        "op": tenancy.op,
+        "owner": owner.text,
+        "owner_task": owner.task,
+        "owner_try": owner.try_number,
+        "timeout": tenancy.timeout // MICROSECOND,
+        "max_lost": tenancy.max_lost_leases,
+    }
+
+
+def acquire_next(write: AcquireNext) -> dict[str, Any]:
+    """Return the parameters of an acquisition by query or by key."""
+    return {"source": write.source, "key": write.key, **tenancy(write.tenancy)}
+
+
+def acquire_known(write: AcquireHinted | Retake) -> dict[str, Any]:
+    """Return the parameters of an acquisition of a known partition."""
+    parameters = {"source": write.source, "key": write.key, "token": write.token, **tenancy(write.tenancy)}
+    if isinstance(write, Retake):
+        below = write.tenancy.owner.try_number + write.same_try
+        parameters |= {"seen_op": write.last_op, "below_try": below}
+    return parameters
+
+
+def adopt(write: Adopt) -> dict[str, Any]:
+    """Return the parameters of an adoption."""
+    owner = write.owner
+    return {**_fence(write), "owner": owner.text, "owner_task": owner.task, "owner_try": owner.try_number}
+
+
+def renew(write: Renew) -> dict[str, Any]:
+    """Return the parameters of a renewal."""
+    return {**_fence(write), **_timeout(write.timeout)}
+
+
+def begin(write: Begin) -> dict[str, Any]:
+    """Return the parameters of a driver's first write."""
+    return {**_fence(write), **_timeout(write.timeout), "op": write.op, "prev": write.prev}
+
+
+def save(write: Save) -> dict[str, Any]:
+    """Return the parameters of a save."""
+    saved = {"progress": write.progress_text, "staged": _staged(write.staged)}
+    return {**_fence(write), **_timeout(write.timeout), **saved, "op": write.op, "prev": write.prev}
+
+
+def _due(status: PartitionStatus, delay: timedelta | None) -> dict[str, int | None]:
+    """Return when and in which index the partition waits after its tenure."""
+    micros = None if delay is None else delay // MICROSECOND
+    closed = micros if status is PartitionStatus.CLOSED else None
+    available = micros if status is PartitionStatus.UNASSIGNED else None
+    waits = available if available else None
+    timed = Timed.CLOSED if closed is not None else Timed.DELAYED if waits is not None else None
+    return {
+        "reopen_delay": closed,
+        "available_delay": available,
+        "due_delay": closed if closed is not None else waits,
+        "ready": int(Ready.RETURNED) if available == 0 else None,
+        "timed": None if timed is None else int(timed),
+    }
+
+
+def end(write: End) -> dict[str, Any]:
+    """Return the parameters of an ending."""
+    fence, status = write.fence, write.status
+    recorded = (fence.token, fence.nonce, write.outcome, write.op, write.prev, status, write.closed_count, "")
+    return {
+        **_fence(write),
+        **_due(status, write.delay),
+        "op": write.op,
+        "prev": write.prev,
+        "entry": "|".join(str(part) for part in recorded),
+        "status": str(status),
+        "closed_count": write.closed_count,
+        "failures": write.failures,
+        "last_error": write.last_error,
+        "generation": write.generation,
+        "progress": None if write.progress is KEEP else write.progress,
+    }
+
+
+def head(record: HeadRecord) -> dict[str, Any]:
+    """Return the parameters of a head record; its time is the store's."""
+    return {
+        "source": record.source,
+        "dataset": record.dataset,
+        "key": record.key,
+        "blocks": dump_blocks(record.blocks),
+        "row_count": record.rows,
+        "byte_count": record.bytes,
+        "generation": record.generation,
+        "op": record.op,
+        "token": record.token,
+        "kind": record.kind,
+        "state": record.state,
+    }
+
+
+def sweep(write: Sweep) -> dict[str, Any]:
+    """Return the parameters of a sweep."""
+    return {"source": write.source, "op": write.op, "limit": write.limit, "max_lost": write.max_lost_leases}
+
+
+def act(write: Act) -> dict[str, Any]:
+    """Return the parameters of a person's action."""
+    seen: Partition = write.seen
+    return {
+        "source": write.source,
+        "key": write.key,
+        "op": write.op,
+        "token": seen.token,
+        "nonce": seen.nonce,
+        "status": str(seen.status),
+        "seen_op": seen.last_op,
+        "action": str(write.action),
+        "by": write.by,
+        "why": write.why,
+    }
+
+
+def prefixed(prefix: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``parameters`` under names of their own, for two writes in one statement."""
+    return {prefix + name: value for name, value in parameters.items()}

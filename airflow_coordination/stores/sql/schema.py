@@ -1,0 +1,108 @@
+"""Setting the schema up, migrating it, and checking that this code and the store understand each other (promise S16)."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import inspect
+from sqlalchemy.engine import Connection
+
+from airflow_coordination.leases.errors import SchemaVersionError
+from airflow_coordination.stores.sql.calls import MIGRATE, Call, no_schema
+from airflow_coordination.stores.sql.columns import META
+from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.statements import read
+
+SCHEMA_VERSION: Final = 1
+"""The schema that this code writes."""
+OLDEST_USABLE: Final = 1
+"""The oldest schema that this code works with."""
+READABLE_BY: Final = 1
+"""The oldest code, by its schema version, that may work with a store of this schema."""
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """What a store says of itself.
+
+    :param store_id: given at its set-up, 16 hexadecimal digits.
+    :param schema_version: its schema.
+    :param readable_by: the oldest code, by its schema version, that may work with it.
+    """
+
+    store_id: str
+    schema_version: int
+    readable_by: int
+
+
+def read_facts(database: Database, description: str) -> StoreFacts:
+    """Read the store's facts: the one read of a process's start.
+
+    :raises SchemaVersionError: when the tables do not exist, or this code is too old or too new for them.
+    """
+    rows = database.fetch(Call("read the store's version", writes=False), read.meta(), {})
+    if not rows:
+        raise no_schema(description, "its set-up was never finished")
+    facts = StoreFacts(*rows[0])
+    check(facts, description)
+    return facts
+
+
+def check(facts: StoreFacts, description: str) -> None:
+    """Refuse a store that this code does not understand.
+
+    :raises SchemaVersionError: saying which of the two is too old.
+    """
+    if facts.readable_by > SCHEMA_VERSION:
+        problem = f"its schema {facts.schema_version} is too new for this code, which knows schema {SCHEMA_VERSION}"
+        remedy = "Upgrade airflow-coordination here to the version of the code that migrated the store"
+        raise SchemaVersionError(description, problem, remedy)
+    if facts.schema_version < OLDEST_USABLE:
+        problem = f"its schema {facts.schema_version} is too old for this code, which needs {OLDEST_USABLE}"
+        raise SchemaVersionError(description, problem, MIGRATE)
+
+
+def set_up(database: Database, description: str) -> StoreFacts:
+    """Create the schema or migrate it to this code's version.
+
+    :raises SchemaVersionError: when the store is newer than this code.
+    """
+    with database.setting_up() as connection:
+        facts = _stored(connection)
+        if facts is None or facts.schema_version < SCHEMA_VERSION:
+            _migrate(connection)
+            _write_facts(connection, facts)
+    stored = read_facts(database, description)
+    return stored
+
+
+def _stored(connection: Connection) -> StoreFacts | None:
+    if not inspect(connection).has_table(META):
+        return None
+    row = connection.exec_driver_sql(read.meta()).fetchone()
+    return StoreFacts(*row) if row else None
+
+
+def _write_facts(connection: Connection, facts: StoreFacts | None) -> None:
+    versions = f"schema_version = {SCHEMA_VERSION}, readable_by = {READABLE_BY}"
+    if facts is not None:
+        connection.exec_driver_sql(f"UPDATE {META} SET {versions}")
+        return
+    values = f"1, '{secrets.token_hex(8)}', {SCHEMA_VERSION}, {READABLE_BY}, 0"
+    connection.exec_driver_sql(
+        f"INSERT INTO {META} (one, store_id, schema_version, readable_by, pages) VALUES ({values})"
+    )
+
+
+def _migrate(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,160 @@
+"""SQLite: one file on this host, write-ahead log, every commit on disk before it is acknowledged."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.stores.sql.calls import Call, no_schema
+from airflow_coordination.stores.sql.database import Database, Run, run_on
+from airflow_coordination.stores.sql.queue import WriteQueue
+from airflow_coordination.stores.sql.statements import dialect
+
+BUSY_SECONDS: Final = 5.0
+TURN_SECONDS: Final = 10.0
+NETWORK_FILE_SYSTEMS: Final = frozenset(
+    "9p afs beegfs ceph cifs efs fuse.glusterfs fuse.grpcfuse fuse.osxfs fuse.s3fs fuse.sshfs glusterfs lustre"
+    " ncpfs nfs nfs4 prl_fs smb3 smbfs vboxsf virtiofs".split()
+)
+"""Where write-ahead logging is not safe, or ``flock`` does not reach the other hosts."""
+
+_REMEDY: Final = "Use a directory of a local disk, or PostgreSQL when several hosts share the store"
+
+
+def file_system_of(path: Path, mounts: str) -> str:
+    """Return the type of the file system that holds ``path``.
+
+    :param mounts: the text of ``/proc/mounts``.
+    """
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        fields = line.split()
+        point = fields[1].encode().decode("unicode_escape")
+        if path.is_relative_to(point) and len(point) >= len(best):
+            best, kind = point, fields[2]
+    return kind
+
+
+def check_place(file: Path, mounts: str | None = None) -> None:
+    """Refuse places where SQLite cannot be shared safely, or not be written at all.
+
+    :raises SettingsError: naming the file, the problem and the remedy.
+    """
+    directory = file.parent.resolve()
+    if not directory.is_dir():
+        raise SettingsError("store", str(file), f"its directory {directory} does not exist", "Create it first")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise SettingsError(
+            "store", str(file), f"its directory {directory} is not writable", "Give this user the right"
+        )
+    if file.is_dir():
+        raise SettingsError("store", str(file), "is a directory", "Give the path of a file")
+    if mounts is None:
+        table = Path("/proc/mounts")
+        mounts = table.read_text(errors="replace") if table.exists() else ""
+    kind = file_system_of(directory, mounts)
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise SettingsError("store", str(file), f"is on a network file system ({kind})", _REMEDY)
+
+
+def _prepare(connection: sqlite3.Connection, _: object) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+
+class SqliteDatabase(Database):
+    """One database file.
+
+    :param url: ``sqlite:////absolute/path``.
+    :raises SettingsError: when the path is missing, not absolute, not writable or on a network file system.
+    """
+
+    def __init__(self, url: URL) -> None:
+        super().__init__(url, dialect.sqlite())
+        path = url.database or ""
+        if not path.startswith("/"):
+            raise SettingsError("store", str(url), "is not an absolute path", "Write sqlite:////absolute/path.db")
+        self.file = Path(path)
+        check_place(self.file)
+        self._queue = WriteQueue(Path(f"{path}-queue"), TURN_SECONDS)
+
+    def make_engine(self) -> Engine:
+        """Return an engine whose connections are in autocommit mode."""
+        engine = create_engine(
+            self.url,
+            isolation_level="AUTOCOMMIT",
+            poolclass=QueuePool,
+            pool_reset_on_return=None,
+            connect_args={"check_same_thread": False, "cached_statements": 256},
+            skip_autocommit_rollback=True,
+        )
+        event.listen(engine, "connect", _prepare)
+        return engine
+
+    def _connect(self, call: Call) -> Connection:
+        if not self.file.exists():
+            raise no_schema(str(self.file), "it does not exist yet")
+        return super()._connect(call)
+
+    def writing(self, call: Call) -> AbstractContextManager[object]:
+        """Wait in the queue that all writers of this host form."""
+        return self._queue.turn(call)
+
+    def watched(self, connection: Connection) -> AbstractContextManager[object]:
+        """Do nothing: SQLite's own busy timeout bounds a call."""
+        return nullcontext()
+
+    @contextmanager
+    def transaction(self, call: Call) -> Iterator[Run]:
+        """Hold the write lock for several statements."""
+        with self.writing(call), self.connected(call) as connection, _immediate(connection):
+            yield run_on(connection)
+
+    @contextmanager
+    def setting_up(self) -> Iterator[Connection]:
+        """Give a connection that holds the write lock; the file comes into being here."""
+        call = Call("set up the store")
+        with self.writing(call):
+            self.file.touch(mode=0o644)
+            with self.connected(call) as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                with _immediate(connection):
+                    yield connection
+
+    def meaning(self, error: DBAPIError, call: Call) -> CoordinationError:
+        """Return what SQLite's error code means."""
+        cause: Any = error.orig
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        if "no such table" in str(cause) or "no such column" in str(cause):
+            return no_schema(str(self.file))
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            return call.unavailable(f"{cause} ({self.file})")
+        if code == sqlite3.SQLITE_IOERR:
+            return call.lost(f"{cause} ({self.file})")
+        if code == sqlite3.SQLITE_FULL:
+            return call.refused(f"the disk of {self.file} is full ({cause})", "Free some space")
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return call.refused(f"{self.file} is no SQLite database, or damaged ({cause})", "Restore a backup")
+        return call.refused(cause)
+
+
+@contextmanager
+def _immediate(connection: Connection) -> Iterator[None]:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.exec_driver_sql("COMMIT")
+    except BaseException:
+        if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
+            connection.exec_driver_sql("ROLLBACK")
+        raise

@@ -1,0 +1,108 @@
+"""Steps that need several statements on SQLite: they share one transaction that holds the write lock."""
+
+from __future__ import annotations
+
+import json
+
+from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.writes import Act, AcquireNext, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.stores.sql import parameters as given
+from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.sql.columns import partition_of
+from airflow_coordination.stores.sql.database import Rows, Run
+from airflow_coordination.stores.sql.sqlite import SqliteDatabase
+from airflow_coordination.stores.sql.statements import acquire, create, owner, people
+from airflow_coordination.stores.sql.store import SqlStore
+
+_NOT_THE_ENDED = "AND source_partition_key <> :ended_key"
+_HEAD_VALUES = """VALUES (:source, :dataset, :key, :blocks, :row_count, :byte_count, :generation, :op, :token, :kind,
+    :state, :now)"""
+
+
+class SqliteStore(SqlStore):
+    """The store in one file of this host; its clock is the host's.
+
+    :param database: the file.
+    :param clock: the host's clock, unless a test gives another.
+    """
+
+    database: SqliteDatabase
+
+    def __init__(self, database: SqliteDatabase, clock: Clock | None) -> None:
+        super().__init__(database, clock or SystemClock())
+
+    @property
+    def description(self) -> str:
+        """The file's path."""
+        return f"sqlite:///{self.database.file}"
+
+    @property
+    def reference(self) -> str | None:
+        """The file's URL."""
+        return self.description
+
+    def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert a page in one transaction."""
+        self._ready()
+        shared = self.timed({"source": write.source, "op": write.op})
+        with self.database.transaction(call) as run:
+            [[number]] = run(self.text(create.next_page), {})
+            first = number * create.PLACES_PER_PAGE
+            rows = [
+                {**shared, "key": p.key, "payload": p.payload_text, "priority": p.priority, "ordinal": first + place}
+                for place, p in enumerate(page)
+            ]
+            before = _changes(run)
+            run(self.text(create.create_one, self.database.dialect), rows)
+            return _changes(run) - before
+
+    def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
+        """Compare a page with what is stored."""
+        rows = json.dumps([(new.key, new.payload_text, new.priority) for new in page])
+        found = self.ask(call, create.compare_page, {"source": write.source, "op": write.op, "page": rows})
+        return int(found[0][0] or 0), tuple(key for _, key in found[1:])
+
+    def end_with_heads(self, call: Call, write: End) -> bool:
+        """End a tenure and put its head records in one transaction."""
+        self._ready()
+        with self.database.transaction(call) as run:
+            return self._end_in(run, write)
+
+    def _end_in(self, run: Run, write: End) -> bool:
+        applied = bool(run(self.end_text(write), self.timed(given.end(write))))
+        if applied and write.heads:
+            run(self.text(owner.put_heads, _HEAD_VALUES), [self.timed(given.head(head)) for head in write.heads])
+        return applied
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next in one transaction."""
+        self._ready()
+        with self.database.transaction(Call("complete and acquire next", end.key)) as run:
+            applied = self._end_in(run, end)
+            rows = self._acquire_in(run, end, following) if applied else ()
+        answer = Answer(True) if applied else self.refusal(end.source, end.key)
+        return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
+
+    def _acquire_in(self, run: Run, end: End, following: AcquireNext) -> Rows:
+        parameters = self.timed({**self.queued(following), "ended_key": end.key})
+        if following.key is None:
+            options = {"new_first": following.new_first, "only": _NOT_THE_ENDED}
+            return run(self.text(acquire.acquire_next, self.database.dialect, **options), parameters)
+        if following.key == end.key:
+            return ()
+        return run(self.text(acquire.acquire_key, self.database.dialect), parameters)
+
+    def audited(self, call: Call, write: Act, held: bool) -> Rows:
+        """Carry out an action and audit it in one transaction."""
+        self._ready()
+        parameters = self.timed(given.act(write))
+        with self.database.transaction(call) as run:
+            rows = run(self.text(people.act, self.database.dialect, write.action, held=held), parameters)
+            if rows:
+                run(self.text(people.put_audit, self.database.dialect), parameters)
+        return rows
+
+
+def _changes(run: Run) -> int:
+    [[changes]] = run("SELECT total_changes()", {})
+    return int(changes)

@@ -1,0 +1,81 @@
+"""Creating partitions in pages: what is absent is inserted, tombstones of other operations are revived."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airflow_coordination.stores.sql.columns import META, PARTITIONS, Ready
+from airflow_coordination.stores.sql.statements.dialect import Dialect
+
+PAGE_SEQUENCE: Final = "coordination_pages"
+PLACES_PER_PAGE: Final = 1 << 20
+"""Ordinals are (number of the page) × this + place in the page: the supplier's list order without a counter per row."""
+
+_NEW: Final = (
+    "source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank,"
+    " closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce,"
+    " last_op, create_op, generation, confirmed, deleted, ready, position"
+)
+_REVIVED: Final = (
+    "source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0,"
+    " last_error = NULL, reopen_at = NULL, last_op = :op, create_op = :op, generation = :op,"
+    f" confirmed = 0, deleted = 0, ready = {Ready.FRESH:d}, timed = NULL, due_at = NULL"
+)
+
+
+def _fresh(dialect: Dialect, key: str, payload: str, priority: str, ordinal: str) -> str:
+    now = dialect.now
+    return f""":source, {key}, 'UNASSIGNED', {payload}, {priority}, {ordinal}, 2, 0, 0, 0, {now}, {now}, {now}, 0, '',
+        :op, :op, :op, 0, 0, {Ready.FRESH:d}, {ordinal}"""
+
+
+def next_page() -> str:
+    """Return SQLite's statement that numbers a page of creations."""
+    return f"UPDATE {META} SET pages = pages + 1 RETURNING pages"
+
+
+def create_one(dialect: Dialect) -> str:
+    """Return SQLite's statement for one row of a page."""
+    now = dialect.now
+    return f"""INSERT INTO {PARTITIONS} ({_NEW}) VALUES ({_fresh(dialect, ":key", ":payload", ":priority", ":ordinal")})
+        ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {_REVIVED},
+        payload = :payload, priority = :priority, ordinal = :ordinal, position = :ordinal,
+        available_at = {now}, created_at = {now}, updated_at = {now}
+        WHERE deleted = 1 AND create_op <> :op"""
+
+
+def _given(dialect: Dialect) -> str:
+    """Return the page as a common table expression: key, payload, priority and place."""
+    if dialect.locks:
+        return """given AS MATERIALIZED (SELECT * FROM unnest(CAST(:keys AS TEXT[]), CAST(:payloads AS TEXT[]),
+            CAST(:priorities AS INTEGER[])) WITH ORDINALITY AS page (key, payload, priority, place))"""
+    return """given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key,
+        json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority FROM json_each(:page))"""
+
+
+def create_page(dialect: Dialect) -> str:
+    """Return PostgreSQL's statement for a whole page; existing rows are neither locked nor written."""
+    now = dialect.now
+    ordinal = f"(SELECT number FROM page) * {PLACES_PER_PAGE} + given.place"
+    fresh = _fresh(dialect, "given.key", "given.payload", "given.priority", ordinal)
+    return f"""WITH {_given(dialect)},
+        page AS MATERIALIZED (SELECT nextval('{PAGE_SEQUENCE}') AS number),
+        made AS (INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given ORDER BY given.place
+            ON CONFLICT (source_identifier, source_partition_key) DO NOTHING RETURNING 1),
+        revived AS (UPDATE {PARTITIONS} AS p SET {_REVIVED}, payload = given.payload, priority = given.priority,
+            ordinal = {ordinal}, position = {ordinal}, available_at = {now}, created_at = {now}, updated_at = {now}
+            FROM given WHERE p.source_identifier = :source AND p.deleted = 1
+            AND p.source_partition_key = given.key AND p.create_op <> :op RETURNING 1)
+        SELECT (SELECT count(*) FROM made) + (SELECT count(*) FROM revived)"""
+
+
+def compare_page(dialect: Dialect) -> str:
+    """Return the statement that tells, for a page with existing keys, which are whose and which differ."""
+    differs = "p.payload IS DISTINCT FROM given.payload" if dialect.locks else "p.payload IS NOT given.payload"
+    return f"""WITH {_given(dialect)}, found AS MATERIALIZED (
+            SELECT given.key, given.place, CASE WHEN p.create_op = :op THEN 1 ELSE 0 END AS mine,
+            CASE WHEN {differs} OR p.priority <> given.priority THEN 1 ELSE 0 END AS differs
+            FROM given JOIN {PARTITIONS} AS p ON p.source_identifier = :source AND p.source_partition_key = given.key)
+        SELECT (SELECT sum(mine) FROM found), key FROM (SELECT NULL AS key, -1 AS place UNION ALL
+            SELECT * FROM (SELECT key, place FROM found WHERE mine = 0 AND differs = 1 ORDER BY place LIMIT 100) AS some
+        ) AS answer ORDER BY place"""

@@ -1,0 +1,106 @@
+"""The acquisition order: crashed, reopened, new; inside a class priority, then age (protocol.md, *Acquisition order*).
+
+Each class is asked in branches that an index serves: those ready at once, in the index's own order, and
+those that have become due since the last sweep, which are few and are sorted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
+from airflow_coordination.stores.sql.statements.dialect import Dialect
+
+_CLASSES: Final = ("crashed", "reopened", "new")
+_TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Timed.DELAYED}
+_READY_OF: Final = {"crashed": (Ready.CRASHED,), "reopened": (Ready.REOPENED,), "new": (Ready.RETURNED, Ready.FRESH)}
+_AGE_OF: Final = {Timed.HELD: "partition_ownership_timeout", Timed.CLOSED: "reopen_at", Timed.DELAYED: "ordinal"}
+_ANY_AGE: Final = f"CASE timed {' '.join(f'WHEN {timed:d} THEN {age}' for timed, age in _AGE_OF.items())} END"
+_ORDER: Final = "ORDER BY priority, position, ordinal"
+
+_BELOW_MARK: Final = "AND priority < :mark_priority"
+_FROM_MARK: Final = "AND (priority, position) >= (:mark_priority, :mark_position)"
+"""Skips the place where fresh partitions are used up: dead index entries wait there while any snapshot is held."""
+
+
+def _select(ready: str, timed: str, position: str) -> str:
+    return (
+        f"SELECT source_partition_key AS key, token, {ready} AS ready, {timed} AS timed,"
+        f" priority, {position} AS position, ordinal FROM {PARTITIONS} WHERE source_identifier = :source"
+    )
+
+
+def ready_branch(ready: Ready, only: str = "", limit: str = "1") -> str:
+    """Return the query of what is ready at once for one reason; index order, no sort."""
+    return f"{_select(f'{ready:d}', 'NULL', 'position')} AND ready = {ready:d} {only} {_ORDER} LIMIT {limit}"
+
+
+def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1", *, may_park: bool = False) -> str:
+    """Return the query of what has become due and no sweep has seen yet.
+
+    :param may_park: include leases that only a sweep may end, because it parks their partitions.
+    """
+    age = _AGE_OF[timed]
+    really = ""
+    if timed is Timed.HELD:
+        really = f"AND {age} <= {dialect.now}" + ("" if may_park else " AND lost_leases + 1 < :max_lost")
+    return f"""{_select("NULL", f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}
+        ORDER BY priority, {age}, ordinal LIMIT {limit}"""
+
+
+def _branches(dialect: Dialect, name: str, only: str) -> list[str]:
+    branches = [ready_branch(ready, only) for ready in _READY_OF[name] if not (dialect.locks and ready is Ready.FRESH)]
+    if dialect.locks and name == "new":
+        branches += [ready_branch(Ready.FRESH, f"{mark} {only}") for mark in (_BELOW_MARK, _FROM_MARK)]
+    return [*branches, timed_branch(dialect, _TIMED_OF[name], only)]
+
+
+def _union(branches: list[str]) -> str:
+    return " UNION ALL ".join(f"SELECT * FROM ({branch}) AS branch_{n}" for n, branch in enumerate(branches))
+
+
+def _free_from_head(dialect: Dialect, only: str) -> str:
+    """Return the query that locks the first free row at or after ``head`` in its branch."""
+    ready = f"""SELECT source_partition_key AS key FROM {PARTITIONS}
+        WHERE source_identifier = :source AND ready = head.ready {only}
+        AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+        {_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED"""
+    timed = f"""SELECT source_partition_key AS key FROM {PARTITIONS}
+        WHERE source_identifier = :source AND timed = head.timed AND due_at <= {dialect.now} {only}
+        AND (timed <> {Timed.HELD:d} OR partition_ownership_timeout <= {dialect.now} AND lost_leases + 1 < :max_lost)
+        ORDER BY priority, {_ANY_AGE}, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED"""
+    return _union([ready, timed])
+
+
+def _first_of(dialect: Dialect, branches: list[str], only: str) -> str:
+    """Return the key of the first free row of some branches. Looking at their heads first locks only what is taken."""
+    heads = f"SELECT * FROM ({_union(branches)}) AS heads {_ORDER}"
+    if not dialect.locks:
+        return f"(SELECT key FROM ({heads} LIMIT 1) AS head)"
+    free = _free_from_head(dialect, only)
+    return f"(SELECT free.key FROM ({heads}) AS head CROSS JOIN LATERAL ({free}) AS free LIMIT 1)"
+
+
+def first_claimable(dialect: Dialect, *, new_first: bool, only: str = "") -> str:
+    """Return the key of the first partition of the order that nobody is acquiring, as an expression.
+
+    A class is asked only when those before it have nothing; the place below the mark only when nothing else is left.
+
+    :param only: a further condition on the row.
+    """
+    names = ("new", "crashed", "reopened") if new_first else _CLASSES
+    picks = [_first_of(dialect, _branches(dialect, name, only), only) for name in names]
+    if dialect.locks:
+        picks.append(_first_of(dialect, [ready_branch(Ready.FRESH, only)], only))
+    return f"coalesce({', '.join(picks)})"
+
+
+def claimable_list(dialect: Dialect) -> str:
+    """Return the statement that lists key and token of what can be acquired, in the order."""
+    parts = []
+    for place, name in enumerate(_CLASSES):
+        branches = [ready_branch(ready, limit=":limit") for ready in _READY_OF[name]]
+        branches.append(timed_branch(dialect, _TIMED_OF[name], limit=":limit", may_park=True))
+        parts.append(f"SELECT {place} AS class, all_{place}.* FROM ({_union(branches)}) AS all_{place}")
+    return f"""SELECT key, token FROM ({" UNION ALL ".join(parts)}) AS everything
+        ORDER BY class, priority, position, ordinal LIMIT :limit"""

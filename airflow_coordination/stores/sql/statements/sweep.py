@@ -1,0 +1,49 @@
+"""The sweep: reclaiming expired leases, reopening what is due, and queueing what was delayed."""
+
+from __future__ import annotations
+
+from airflow_coordination.leases.partition import Outcome, PartitionStatus
+from airflow_coordination.leases.steps import LOST_LEASES_ERROR
+from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
+from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, entry, into_ring
+
+_LOST = f"(lost_leases + {COUNTS_AS_LOST})"
+_PARKS = f"{_LOST} >= :max_lost"
+_BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
+
+
+def _due(dialect: Dialect, timed: Timed, also: str = "") -> str:
+    lock = "FOR UPDATE SKIP LOCKED" if dialect.locks else ""
+    return f"""source_identifier = :source AND source_partition_key IN (
+        SELECT source_partition_key FROM {PARTITIONS}
+        WHERE source_identifier = :source AND timed = {timed:d} AND due_at <= {dialect.now} {also}
+        ORDER BY due_at LIMIT :limit {lock})"""
+
+
+def reclaim(dialect: Dialect) -> str:
+    """Return the statement that ends expired leases: their partitions go first, or are parked at the last lost lease."""
+    status = f"CASE WHEN {_PARKS} THEN '{PartitionStatus.CLOSED}' ELSE '{PartitionStatus.UNASSIGNED}' END"
+    return f"""UPDATE {PARTITIONS} SET {into_ring(entry(dialect, Outcome.LOST, status))},
+        source_partition_status = {status}, lost_leases = {_LOST},
+        last_error = CASE WHEN {_PARKS} THEN '{_BEFORE}' || {_LOST} || '{_AFTER}' ELSE last_error END,
+        rank = CASE WHEN {_PARKS} THEN rank ELSE 0 END,
+        available_at = CASE WHEN {_PARKS} THEN NULL ELSE partition_ownership_timeout END,
+        position = partition_ownership_timeout, ready = CASE WHEN {_PARKS} THEN NULL ELSE {Ready.CRASHED:d} END,
+        timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = :op, updated_at = {dialect.now},
+        partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
+        WHERE {_due(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")}
+        RETURNING source_partition_status"""
+
+
+def reopen(dialect: Dialect) -> str:
+    """Return the statement that reopens what is CLOSED until now."""
+    return f"""UPDATE {PARTITIONS} SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at,
+        position = reopen_at, ready = {Ready.REOPENED:d}, timed = NULL, due_at = NULL, reopen_at = NULL,
+        last_op = :op, updated_at = {dialect.now} WHERE {_due(dialect, Timed.CLOSED)} RETURNING 1"""
+
+
+def promote(dialect: Dialect) -> str:
+    """Return the statement that queues delayed partitions whose time has come; nothing else of them changes."""
+    return f"""UPDATE {PARTITIONS} SET ready = {Ready.RETURNED:d}, position = ordinal, timed = NULL, due_at = NULL
+        WHERE {_due(dialect, Timed.DELAYED)}"""

@@ -1,0 +1,297 @@
+"""The store port on an SQL database: each step one conditional statement, in the words of :mod:`.statements`."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+from airflow_coordination.leases.clock import Clock, from_micros, to_micros
+from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.writes import (
+    KEEP,
+    Act,
+    AcquireHinted,
+    AcquireNext,
+    Adopt,
+    Answer,
+    Begin,
+    Create,
+    End,
+    FusedAnswer,
+    NewPartition,
+    OwnerWrite,
+    Renew,
+    Retake,
+    Save,
+    Sweep,
+)
+from airflow_coordination.stores.sql import parameters as given
+from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
+from airflow_coordination.stores.sql.database import Database, Rows, Run
+from airflow_coordination.stores.sql.schema import StoreFacts, read_facts, set_up
+from airflow_coordination.stores.sql.statements import acquire, owner, people, read, sweep
+from airflow_coordination.stores.sql.statements.dialect import Dialect
+
+_OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
+    Adopt: (owner.adopt, given.adopt),
+    Renew: (owner.renew, given.renew),
+    Begin: (owner.begin, given.begin),
+    Save: (owner.save, given.save),
+}
+
+
+def without_repeats(page: Sequence[NewPartition]) -> list[NewPartition]:
+    """Return the first of each key, in order."""
+    return list({new.key: new for new in reversed(page)}.values())[::-1]
+
+
+class SqlStore(ABC):
+    """What SQLite and PostgreSQL have in common; no policy, and no step is ever repeated here.
+
+    :param database: connections and the engine's exceptions.
+    :param clock: replaces the store's own, for tests.
+    """
+
+    has_fused_step: Final = True
+
+    def __init__(self, database: Database, clock: Clock | None) -> None:
+        self.database = database
+        self._clock = clock
+        self._facts: StoreFacts | None = None
+        self.text = cache(self._text)
+
+    # -- what it is -------------------------------------------------------------------------------------------
+
+    @property
+    def store_id(self) -> str:
+        """The id this store was given when it was set up (promise S18)."""
+        return self._ready().store_id
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The store's address without credentials, for people."""
+
+    @property
+    @abstractmethod
+    def reference(self) -> str | None:
+        """A URL without credentials that opens this store, ``None`` when it needs a password."""
+
+    def setup(self) -> None:
+        """Create the schema or migrate it; any number of processes may do so at once."""
+        self._facts = set_up(self.database, self.description)
+
+    def close(self) -> None:
+        """Give this process's connections back."""
+        self.database.close()
+
+    def now(self) -> datetime:
+        """Return the clock that decides when leases end."""
+        [[micros]] = self.ask(Call("read the clock", writes=False), read.now, {})
+        return from_micros(micros)
+
+    def _ready(self) -> StoreFacts:
+        """Return the store's id, having checked its schema once in this process."""
+        if self._facts is None:
+            self._facts = read_facts(self.database, self.description)
+        return self._facts
+
+    # -- executing --------------------------------------------------------------------------------------------
+
+    def _text(self, build: Callable[..., str], *arguments: Any, **options: Any) -> str:
+        return self.database.dialect.text(build(*arguments, **options))
+
+    def timed(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Return ``parameters`` with the clock's time, where the engine's own does not decide."""
+        return parameters if self._clock is None else {**parameters, "now": to_micros(self._clock.now())}
+
+    def execute(self, call: Call, statement: str, parameters: dict[str, Any]) -> Rows:
+        """Execute one statement, and return its rows."""
+        self._ready()
+        return self.database.fetch(call, statement, self.timed(parameters))
+
+    def ask(self, call: Call, build: Callable[[Dialect], str], parameters: dict[str, Any], **options: bool) -> Rows:
+        """Execute the statement that ``build`` makes for this dialect, and return its rows."""
+        return self.execute(call, self.text(build, self.database.dialect, **options), parameters)
+
+    # -- steps ------------------------------------------------------------------------------------------------
+
+    def register(self, source: str, facts: dict[str, Any]) -> None:
+        """Record or refresh a source and what is known of it."""
+        text = json.dumps(facts, sort_keys=True)
+        self.ask(Call("register the source", source), read.put_source, {"source": source, "facts": text})
+
+    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """Return the registered sources with their facts, by name."""
+        rows = self.execute(Call("list the sources", writes=False), self.text(read.list_sources), {})
+        return [(source, json.loads(facts)) for source, facts in rows]
+
+    def create(self, write: Create) -> Created:
+        """Create what is absent, in this order; repeated, it does nothing and counts the same."""
+        page = without_repeats(write.partitions)
+        if not page:
+            return Created()
+        repeats = len(write.partitions) - len(page)
+        made = self.insert_page(Call("create partitions"), write, page)
+        if made == len(page):
+            return Created(created=made, existing=repeats)
+        mine, changed = self.compare_page(Call("compare partitions", writes=False), write, page)
+        return Created(created=mine, existing=len(write.partitions) - mine, changed=changed)
+
+    @abstractmethod
+    def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert what is absent of ``page``; return how many rows were made or revived just now."""
+
+    @abstractmethod
+    def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
+        """Return how many of ``page`` this very operation made, and which of the others differ from what is stored."""
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+        if write.key is not None:
+            return self._acquire_key(write)
+        call = Call("acquire a partition")
+        rows = self.ask(call, acquire.acquire_next, self.queued(write), new_first=write.new_first)
+        return partition_of(rows[0]) if rows else None
+
+    def queued(self, write: AcquireNext) -> dict[str, Any]:
+        """Return the parameters of an acquisition in the order."""
+        return given.acquire_next(write)
+
+    def _acquire_key(self, write: AcquireNext) -> Partition | None:
+        rows = self.ask(Call("acquire", write.key or ""), acquire.acquire_key, given.acquire_next(write))
+        return partition_of(rows[0]) if rows else None
+
+    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+        """Acquire one known partition."""
+        build = acquire.retake if isinstance(write, Retake) else acquire.acquire_hinted
+        rows = self.ask(Call("acquire", write.key), build, given.acquire_known(write))
+        return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
+
+    def write(self, write: OwnerWrite) -> Answer:
+        """Apply an owner's write under its fence."""
+        if isinstance(write, End):
+            ended = self.end(write)
+            return Answer(True) if ended else self.refusal(write.source, write.key)
+        build, parameters = _OWNER_STATEMENTS[type(write)]
+        rows = self.ask(Call(type(write).__name__.lower(), write.key), build, parameters(write))
+        if not rows:
+            return self.refusal(write.source, write.key)
+        if isinstance(write, Begin):
+            partition = partition_of(rows[0])
+            return Answer(True, partition, partition.ownership_timeout)
+        return Answer(True, expires_at=None if isinstance(write, Adopt) else moment(rows[0][0]))
+
+    def refusal(self, source: str, key: str) -> Answer:
+        """Return the answer to a refused write, with the partition as it is now."""
+        return Answer(False, self.get(source, key))
+
+    def end_text(self, write: End) -> str:
+        """Return the statement of an ending, without its head records."""
+        slot = write.fence.token % 8
+        options = {"keep_progress": write.progress is KEEP, "clear_staged": write.clear_staged}
+        return self.text(owner.end, self.database.dialect, slot, **options)
+
+    def end(self, write: End) -> bool:
+        """End a tenure and move its head records in one step; return whether it was applied."""
+        call = Call(str(write.outcome), write.key)
+        if write.heads:
+            return self.end_with_heads(call, write)
+        return bool(self.execute(call, self.end_text(write), given.end(write)))
+
+    @abstractmethod
+    def end_with_heads(self, call: Call, write: End) -> bool:
+        """End a tenure and put its head records in the same step."""
+
+    @abstractmethod
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next in one commit; the second half only if the first applied just now."""
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due; what was delayed joins the queue."""
+        parameters = given.sweep(write)
+        reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
+        ended = self.ask(Call("reclaim expired leases"), sweep.reclaim, parameters)
+        self.ask(Call("queue what was delayed"), sweep.promote, parameters)
+        parked = sum(status == PartitionStatus.CLOSED for [status] in ended)
+        return Swept(len(reopened), len(ended) - parked, parked)
+
+    def act(self, write: Act) -> Answer:
+        """Carry out a person's action, audited in the same step."""
+        held = write.seen.status is PartitionStatus.ASSIGNED
+        rows = self.audited(Call(str(write.action), write.key), write, held)
+        return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
+
+    @abstractmethod
+    def audited(self, call: Call, write: Act, held: bool) -> Rows:
+        """Carry out an action with its audit record; return the partition's row if it was applied."""
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: bool) -> list[Partition]:
+        rows = self.execute(Call("read partitions", writes=False), self.text(build, **options), parameters)
+        return [partition_of(row) for row in rows]
+
+    def get(self, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included."""
+        return next(iter(self._partitions(read.get, {"source": source, "key": key})), None)
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:
+        """Return the ASSIGNED partition whose fence has this nonce."""
+        return next(iter(self._partitions(read.find_nonce, {"source": source, "nonce": nonce})), None)
+
+    def find_task(self, source: str, task: str) -> Sequence[Partition]:
+        """Return the ASSIGNED partitions held by any try of this task identity."""
+        return self._partitions(read.find_task, {"source": source, "task": task})
+
+    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+        parameters = {"source": source, "status": status and str(status), "after": after or "", "limit": limit}
+        return self._partitions(read.page, parameters, one_status=status is not None)
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
+        """Return key and token of what can be acquired now, in the acquisition order."""
+        from airflow_coordination.stores.sql.statements.order import claimable_list
+
+        call = Call("list what is claimable", writes=False)
+        return [(key, token) for key, token in self.ask(call, claimable_list, {"source": source, "limit": limit})]
+
+    def counts(self, source: str) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status, all four named."""
+        rows = self.execute(Call("count partitions", writes=False), self.text(read.counts), {"source": source})
+        found = {status: count for status, count in rows}
+        return {status: found.get(str(status), 0) for status in PartitionStatus}
+
+    def outlook(self, source: str) -> Outlook:
+        """Return what can still happen in the source; it looks at every partition."""
+        [[*numbers, due]] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
+        return Outlook(*(int(number or 0) for number in numbers), next_due=moment(due))
+
+    def heads(
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+    ) -> Sequence[HeadRecord]:
+        """Return head records by key in byte order, then by dataset."""
+        text = self.text(read.heads, one_dataset=dataset is not None, one_key=key is not None)
+        parameters = {"source": source, "dataset": dataset, "key": key, "after": after or "", "limit": limit}
+        rows = self.execute(Call("read head records", writes=False), text, parameters)
+        return [head_of(row) for row in rows]
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first."""
+        call = Call("read the audit", key, writes=False)
+        rows = self.ask(call, people.list_audit, {"source": source, "key": key})
+        return [
+            {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
+            for found, at, action, by, why in rows
+        ]
