@@ -84,7 +84,7 @@ def test_s11_killed_at_every_single_store_call(fault: Fault, clock: FakeClock) -
         with pytest.raises(Crash):
             coordinator(store, clock).run_supplier(paged)
         clock.advance(timedelta(minutes=11))
-        survivor = coordinator(store, clock, "other")
+        survivor = coordinator(store.store, clock, "other")  # the process that crashed stays dead
         assert survivor.run_supplier(paged).ran, f"not replaced after a crash at call {call}"
         assert {partition.key for partition in survivor.partitions()} == expected
         assert survivor.global_state() == {"last": 12}

@@ -1,0 +1,111 @@
+"""JSON documents: limits, and what is never taken for "none" (promises S14, X6)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases.documents import (
+    MAX_DEPTH,
+    MAX_PAYLOAD_BYTES,
+    MAX_PROGRESS_BYTES,
+    decode_object,
+    decode_progress,
+    encode_payload,
+    encode_progress,
+)
+from airflow_coordination.leases.errors import PayloadError, ProgressStateError
+from airflow_coordination.testing.conformance.hostile import HOSTILE_DOCUMENTS
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("document", HOSTILE_DOCUMENTS, ids=lambda document: ascii(document)[:40])
+def test_s14_progress_goes_there_and_back(document: object) -> None:
+    text = encode_progress(document)
+    assert text is not None
+    assert text.isascii()
+    assert decode_progress(text) == document
+
+
+def test_no_progress_is_none_both_ways() -> None:
+    assert encode_progress(None) is None
+    assert decode_progress(None) is None
+    assert decode_object(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        ({1: 2}, "has a key that is not text"),
+        ({"a": [{None: 1}]}, "has a key that is not text"),
+        (math.nan, "cannot be written as JSON"),
+        ([math.inf], "cannot be written as JSON"),
+        ({"set": {1}}, "cannot be written as JSON"),
+        (object(), "cannot be written as JSON"),
+        (nested(MAX_DEPTH + 1), "is nested deeper than 32 levels"),
+        ("x" * (MAX_PROGRESS_BYTES - 1), f"has {MAX_PROGRESS_BYTES + 1} bytes of JSON, the limit is 262144"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_s14_what_cannot_be_kept_is_refused_by_name(state: object, problem: str) -> None:
+    with pytest.raises(ProgressStateError, match=problem) as refused:
+        encode_progress(state)
+    assert refused.value.field == "progress_state"
+
+
+def test_a_document_that_holds_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(ProgressStateError, match="nested deeper"):
+        encode_progress(loop)
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    assert encode_progress(nested(MAX_DEPTH)) is not None
+    assert encode_progress("x" * (MAX_PROGRESS_BYTES - 2)) is not None
+    assert encode_payload({"k": "x" * (MAX_PAYLOAD_BYTES - 8)}) is not None
+
+
+@pytest.mark.parametrize("text", ["", "{", "nul", "{'a': 1}", "[" * 100_000])
+def test_s14_corrupt_progress_is_an_error_never_none(text: str) -> None:
+    with pytest.raises(ProgressStateError, match="is corrupt in the store"):
+        decode_progress(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", '"text"', "false"])
+def test_an_object_is_not_taken_from_other_values(text: str) -> None:
+    with pytest.raises(ProgressStateError, match="is not a JSON object"):
+        decode_object(text)
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ([1], "is list, not a JSON object"),
+        ("text", "is str, not a JSON object"),
+        ({1: 2}, "has a key that is not text"),
+        ({"nan": math.nan}, "cannot be written as JSON"),
+        ({"bytes": b""}, "cannot be written as JSON"),
+        ({"k": "x" * (MAX_PAYLOAD_BYTES - 7)}, f"has {MAX_PAYLOAD_BYTES + 1} bytes of JSON, the limit is 4096"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_a_payload_that_cannot_be_kept_is_refused_by_name(payload: Any, problem: str) -> None:
+    with pytest.raises(PayloadError, match=problem) as refused:
+        encode_payload(payload)
+    assert refused.value.field == "payload"
+
+
+def test_equal_payloads_are_equal_text_whatever_their_order() -> None:
+    assert encode_payload({"a": 1, "b": {"d": 1, "c": 2}}) == encode_payload({"b": {"c": 2, "d": 1}, "a": 1})
+    assert encode_payload(None) is None
+    assert json.loads(encode_payload({}) or "null") == {}
