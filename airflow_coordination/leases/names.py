@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from airflow_coordination.leases.errors import InvalidKeyError
 
 MAX_KEY_BYTES = 2048
@@ -53,3 +55,9 @@ def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
     if partition_prefix is not None:
         parts.insert(0, check_key(partition_prefix, "partition_prefix", MAX_SOURCE_BYTES))
     return check_key(SEPARATOR.join(encode_part(part) for part in parts), "source", MAX_SOURCE_BYTES)
+
+
+def split_source(identifier: str) -> tuple[str | None, str, str]:
+    """Return prefix, source and kind of a stored ``sourceIdentifier``; the inverse of :func:`compose_source`."""
+    *prefix, source, kind = (unquote(part) for part in identifier.split(SEPARATOR))
+    return (prefix[0] if prefix else None), source, kind
