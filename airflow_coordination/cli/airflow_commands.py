@@ -1,0 +1,47 @@
+"""``airflow coordination …``: the same commands, with Airflow's connections."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from airflow.cli.cli_config import ActionCommand, Arg, GroupCommand
+
+from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
+from airflow_coordination.cli.place import Place
+from airflow_coordination.cli.standalone import open_place, run
+
+_CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
+
+
+def get_cli_commands() -> list[GroupCommand]:
+    """Return what the provider adds to Airflow's command line."""
+    store = GroupCommand("store", "The store's schema", [_airflow_command(command) for command in STORE_COMMANDS])
+    commands = [_airflow_command(command) for command in COMMANDS]
+    return [GroupCommand("coordination", "Look after leased partitions", [*commands, store])]
+
+
+def _airflow_command(command: Command) -> ActionCommand:
+    options = (*command.options, STORE, _CONNECTION)
+    args = [Arg(option.flags, **option.settings) for option in options]  # type: ignore[no-untyped-call]
+    return ActionCommand(command.name, command.help, _runner(command), args)
+
+
+def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
+    def run_command(args: argparse.Namespace) -> None:
+        code = run(command, args, _place)
+        if code:
+            sys.exit(code)
+
+    return run_command
+
+
+def _place(args: argparse.Namespace) -> Place:
+    """Open the store of ``--store``, otherwise of the connection."""
+    if args.store:
+        return open_place(args)
+    from airflow_coordination.hooks.coordination import CoordinationHook
+
+    hook = CoordinationHook(args.conn_id)
+    return Place(hook.get_conn(), hook.connection.partition_prefix)

@@ -1,0 +1,84 @@
+"""The commands as data: Airflow's command line and our own are both built from this table."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from airflow_coordination.cli import acting, reading
+from airflow_coordination.cli.output import FORMATS
+from airflow_coordination.cli.place import Place
+from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.writes import Action
+
+
+@dataclass(frozen=True)
+class Option:
+    """One argument, as argparse takes it."""
+
+    flags: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    :param run: does it; raises a ``CoordinationError`` when it cannot.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Place, Namespace], None]
+    options: tuple[Option, ...] = ()
+
+
+def _option(*flags: str, **settings: Any) -> Option:
+    return Option(flags, settings)
+
+
+STORE: Final = _option("--store", help="The store's URL, for example sqlite:////var/lib/c.db")
+OUTPUT: Final = _option("-o", "--output", choices=FORMATS, default="table", help="Output format (default: table)")
+PREFIX: Final = _option("--partition-prefix", help="The deployment's partition prefix, if it has one")
+SOURCE: Final = _option("--source", required=True, help="The source's name")
+KEY: Final = _option("key", help="The partition's key")
+KEYS: Final = _option("key", nargs="+", help="One or more partition keys")
+_PEOPLE: Final = (
+    SOURCE,
+    PREFIX,
+    KEYS,
+    _option("--why", required=True, help="The reason, kept in the partition's history"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
+_PAGING: Final = (
+    _option("--status", choices=[str(status) for status in PartitionStatus], help="Only partitions in this status"),
+    _option("--after", help="Start after this key"),
+    _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
+)
+
+
+def _action(action: Action, help_text: str) -> Command:
+    return Command(action.value, help_text, lambda place, args: acting.act(place, action, args), _PEOPLE)
+
+
+COMMANDS: Final = (
+    Command(
+        "status",
+        "How many partitions are in each state, by source",
+        reading.status,
+        (_option("--source", help="Only this source"), PREFIX, OUTPUT),
+    ),
+    Command("list", "List partitions by key", reading.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
+    Command("show", "Everything that is known of one partition", reading.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
+    _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
+    _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
+)
+STORE_COMMANDS: Final = (
+    Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),
+)

@@ -1,0 +1,56 @@
+"""``python -m airflow_coordination …``: the commands without Airflow."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command
+from airflow_coordination.cli.output import say
+from airflow_coordination.cli.place import Place
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.handover import STORE_VARIABLE
+from airflow_coordination.stores import open_store, parse_config
+
+
+def run(command: Command, args: argparse.Namespace, open_place: Callable[[argparse.Namespace], Place]) -> int:
+    """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong."""
+    try:
+        command.run(open_place(args), args)
+    except CoordinationError as error:
+        say(f"Error: {error}")
+        return 1
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, carry it out, and return the exit code (2 for a wrong command line)."""
+    parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
+    groups = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add(groups, COMMANDS)
+    store = groups.add_parser("store", help="The store's schema")
+    _add(store.add_subparsers(metavar="COMMAND", required=True), STORE_COMMANDS)
+    args = parser.parse_args(argv)
+    return run(args.command, args, open_place)
+
+
+def open_place(args: argparse.Namespace) -> Place:
+    """Open the store that ``--store`` or the environment variable ``COORDINATION_STORE`` names.
+
+    :raises SettingsError: when neither does.
+    """
+    text = args.store or os.environ.get(STORE_VARIABLE)
+    if not text:
+        remedy = f"Give --store URL, or set {STORE_VARIABLE} (better for a URL with a password)"
+        raise SettingsError("--store", text, "is missing", remedy)
+    config = parse_config(text)
+    return Place(open_store(config), config.partition_prefix)
+
+
+def _add(groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command]) -> None:
+    for command in commands:
+        parser = groups.add_parser(command.name, help=command.help, description=command.help)
+        for option in (*command.options, STORE):
+            parser.add_argument(*option.flags, **option.settings)
+        parser.set_defaults(command=command)

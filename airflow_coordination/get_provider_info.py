@@ -1,0 +1,92 @@
+"""What Airflow reads about this package: connection type, configuration section, command line, classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_INTEGRATION = "Coordination"
+_SQL_PLACEHOLDER = "postgresql+psycopg://coordination@db.example:5432/coordination"
+
+
+def _option(description: str, kind: str, default: str, example: str | None = None) -> dict[str, Any]:
+    return {"description": description, "version_added": "0.1.0", "type": kind, "example": example, "default": default}
+
+
+def _modules(room: str, *names: str) -> list[dict[str, Any]]:
+    return [
+        {"integration-name": _INTEGRATION, "python-modules": [f"airflow_coordination.{room}.{name}" for name in names]}
+    ]
+
+
+def _field(label: str, description: str, **schema: Any) -> dict[str, Any]:
+    return {"label": label, "description": description, "schema": {"type": ["string", "null"], **schema}}
+
+
+_OPTIONS = {
+    "ownership_timeout": _option("Seconds a lease lasts without renewal.", "float", "600"),
+    "max_failures": _option("So many failures park a partition until a person acts.", "integer", "5"),
+    "max_lost_leases": _option("So many leases lost without an ending park a partition.", "integer", "5"),
+    "retry_delay": _option("Seconds until a failed partition can be tried again; doubles each time.", "float", "30"),
+    "max_retry_delay": _option("The longest such wait, in seconds.", "float", "3600"),
+    "no_progress_timeout": _option(
+        "Work of a @partition_application that shows no progress for so many seconds is cancelled; empty = never.",
+        "string",
+        "3600",
+    ),
+    "request_deadline": _option("Seconds one call to the store may take with all its repetitions.", "float", "30"),
+    "sweep_interval": _option(
+        "Seconds between two passes of reopening and reclaiming in a PartitionsSensor.", "float", "30"
+    ),
+    "output_root": _option(
+        "Where partitions publish their blocks when neither operator nor connection says so; empty = nowhere.",
+        "string",
+        "",
+        example="s3a://bucket/published",
+    ),
+}
+
+_CONNECTION_TYPE = {
+    "connection-type": "coordination",
+    "hook-name": "Coordination store",
+    "hook-class-name": "airflow_coordination.hooks.coordination.CoordinationHook",
+    "ui-field-behaviour": {
+        "hidden-fields": ["schema", "login", "port", "extra"],
+        "relabeling": {"host": "Store URL (without password)", "password": "Password of the store"},
+        "placeholders": {"host": _SQL_PLACEHOLDER},
+    },
+    "conn-fields": {
+        "source_coordination": _field(
+            "source_coordination",
+            "Instead of a store URL: Data Prepper's source_coordination object as JSON or YAML, verbatim.",
+            format="multiline",
+        ),
+        "partition_prefix": _field("Partition prefix", "Keeps deployments that share a store apart."),
+        "output_root": _field("Output root", "Where partitions publish their blocks."),
+        "ownership_timeout": _field(
+            "Ownership timeout", "Seconds a lease lasts without renewal.", type=["number", "null"]
+        ),
+    },
+}
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Return the provider's description, in the form of Airflow's ``provider_info.schema.json``."""
+    return {
+        "package-name": "airflow-coordination",
+        "name": _INTEGRATION,
+        "description": "Leased, partitioned Spark work: nothing is lost, nothing counts twice.",
+        "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
+        "operators": _modules("operators", "create_partitions", "spark_submit"),
+        "sensors": _modules("sensors", "partitions"),
+        "triggers": _modules("triggers", "partitions"),
+        "hooks": _modules("hooks", "coordination", "spark_submit"),
+        "connection-types": [_CONNECTION_TYPE],
+        "extra-links": ["airflow_coordination.links.spark_ui.SparkUILink"],
+        "cli": ["airflow_coordination.cli.airflow_commands.get_cli_commands"],
+        "config": {
+            "coordination": {
+                "description": "Defaults; a connection goes before them, an operator's argument before that.",
+                "options": _OPTIONS,
+            }
+        },
+    }

@@ -1,0 +1,1 @@
+"""Airflow connections of type ``coordination``, and spark-submit under a lease."""

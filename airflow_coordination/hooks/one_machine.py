@@ -1,0 +1,47 @@
+"""Where a store in one file may serve: only where every part of Airflow runs on one machine."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from airflow.sdk import conf
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.stores import StoreConfig
+
+_LOCAL: Final = frozenset({"LocalExecutor", "SequentialExecutor", "DebugExecutor"})
+REMEDY: Final = (
+    "Set two things: the connection coordination_default (for example in AIRFLOW_CONN_COORDINATION_DEFAULT) to a store "
+    "that every worker reaches, such as postgresql+psycopg://…; and [coordination] output_root to storage that every "
+    "worker reaches"
+)
+
+
+def is_one_machine(store: StoreConfig) -> bool:
+    """Return whether ``store`` can serve one machine only: an SQLite file."""
+    return store.url.startswith("sqlite")
+
+
+def check_executor(store: StoreConfig) -> None:
+    """Refuse a store in a file with an executor whose tasks run elsewhere.
+
+    :raises SettingsError: naming the executor and the two things to set.
+    """
+    executors = conf.get("core", "executor")
+    remote = [name for name in re.findall(r"\w+Executor\b", executors) if name not in _LOCAL]
+    if is_one_machine(store) and remote:
+        problem = "may run tasks on other machines, which do not see the SQLite file that holds the partitions"
+        raise SettingsError("[core] executor", executors, problem, REMEDY)
+
+
+def check_deploy_mode(store: StoreConfig, master: str, deploy_mode: str | None) -> None:
+    """Refuse a store in a file for a Spark driver that runs elsewhere.
+
+    :param master: Spark's master, as spark-submit gets it.
+    :param deploy_mode: ``client``, ``cluster``, or ``None`` (spark-submit's default, client).
+    :raises SettingsError: naming the mode and what to do.
+    """
+    if is_one_machine(store) and deploy_mode == "cluster":
+        problem = f"starts the driver of {master} on another machine, which does not see the SQLite file of the store"
+        raise SettingsError("deploy_mode", deploy_mode, problem, f"Use client mode, or: {REMEDY}")

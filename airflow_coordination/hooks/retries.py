@@ -1,0 +1,74 @@
+"""When a failed task is worth trying again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryRule
+
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    InvalidInputError,
+    PartitionNotOwnedError,
+    StoreUnavailableError,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+SOON: Final = timedelta(seconds=15)
+
+
+class PartitionFailedError(CoordinationError):
+    """The work on a partition failed; the partition waits, or is parked.
+
+    :param key: the partition.
+    :param reason: what failed.
+    :param available_at: when it can be acquired again, ``None`` when it is parked.
+    """
+
+    def __init__(self, key: str, reason: str, available_at: datetime | None) -> None:
+        super().__init__(key, reason, available_at)
+        self.key, self.reason, self.available_at = key, reason, available_at
+
+    def __str__(self) -> str:
+        after = (
+            f"It can be tried again from {self.available_at.isoformat(timespec='seconds')}"
+            if self.available_at
+            else f"It is parked until a person acts: airflow coordination reopen {shown(self.key)}"
+        )
+        return f"Partition {shown(self.key)}: {self.reason}. {after}."
+
+
+class CoordinationRetryPolicy(ExceptionRetryPolicy):
+    """Lease lost: fail, somebody else owns the partition. Store unavailable: retry soon. Wrong input: fail.
+
+    A failed partition is retried when it can be acquired again, so that no try is lost on waiting for it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            [
+                RetryRule(PartitionNotOwnedError, RetryAction.FAIL, reason="The lease was lost to another owner"),
+                RetryRule(StoreUnavailableError, RetryAction.RETRY, SOON, "The store could not be reached"),
+                RetryRule(InvalidInputError, RetryAction.FAIL, reason="The same input would fail again"),
+            ]
+        )
+
+    def evaluate(
+        self, exception: BaseException, try_number: int, max_tries: int, context: Context | None = None
+    ) -> RetryDecision:
+        """Return what should happen after ``exception``."""
+        if not isinstance(exception, PartitionFailedError):
+            return super().evaluate(exception, try_number, max_tries, context)
+        if exception.available_at is None:
+            return RetryDecision.fail("The partition is parked")
+        wait = max(exception.available_at - datetime.now(UTC), timedelta(0)) + timedelta(seconds=1)
+        return RetryDecision.retry(wait, "The partition can be acquired again then")
+
+
+def default_retry_policy() -> CoordinationRetryPolicy:
+    """Return the policy our operators use unless they are given another."""
+    return CoordinationRetryPolicy()

@@ -1,0 +1,72 @@
+"""The merge of all settings, once: operator's argument > connection > section ``[coordination]`` > default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow.sdk import conf
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.settings import SWEEP_INTERVAL, Settings, check_known
+
+SECTION: Final = "coordination"
+_DURATIONS: Final = frozenset(
+    {"ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline"}
+)
+SETTING_NAMES: Final = frozenset(field.name for field in fields(Settings))
+
+
+def merge_settings(connection: Mapping[str, Any], arguments: Mapping[str, Any]) -> Settings:
+    """Return the settings that hold for one task.
+
+    :param connection: what the connection says; durations in seconds.
+    :param arguments: the operator's arguments; ``None`` says "not given". Durations as timedelta or in seconds.
+    :raises SettingsError: for a name that is no setting, naming its nearest neighbour, or a value that makes no sense.
+    """
+    check_known(arguments, SETTING_NAMES, "operator")
+    given = {name: value for name, value in arguments.items() if value is not None}
+    chosen = {**_configured(), **{k: v for k, v in connection.items() if v is not None}, **given}
+    return Settings(**{name: _typed(name, value) for name, value in chosen.items()})
+
+
+def sweep_interval() -> timedelta:
+    """Return how often sensors sweep: ``[coordination] sweep_interval``, 30 s by default."""
+    seconds = conf.get(SECTION, "sweep_interval", fallback="")
+    return _seconds("sweep_interval", seconds) if seconds else SWEEP_INTERVAL
+
+
+def configured_output_root() -> str | None:
+    """Return ``[coordination] output_root``, ``None`` when it is not set."""
+    return conf.get(SECTION, "output_root", fallback="") or None
+
+
+def _configured() -> dict[str, Any]:
+    """Return what the configuration section says; an empty ``no_progress_timeout`` switches the watch off."""
+    found = {name: conf.get(SECTION, name, fallback=None) for name in SETTING_NAMES}
+    chosen: dict[str, Any] = {name: text for name, text in found.items() if text}
+    if found["no_progress_timeout"] == "":
+        chosen["no_progress_timeout"] = None
+    return chosen
+
+
+def _typed(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, timedelta):
+        return value
+    return _seconds(name, value) if name in _DURATIONS else _whole(name, value)
+
+
+def _seconds(name: str, value: Any) -> timedelta:
+    try:
+        return timedelta(seconds=float(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SettingsError(name, value, "is no number of seconds", "Give seconds, for example 600") from error
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise SettingsError(name, value, "is no whole number", "Give for example 5") from error

@@ -1,0 +1,1 @@
+"""Links from a task instance to where its work can be watched."""

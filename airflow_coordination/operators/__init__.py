@@ -1,0 +1,1 @@
+"""Operators that create and process partitions."""

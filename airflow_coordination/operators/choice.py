@@ -1,0 +1,132 @@
+"""Which partition a task instance works on: its own of an earlier try, else the hinted, else the first in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.leases import (
+    Ending,
+    Fence,
+    Lease,
+    Outcome,
+    Partition,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    SourceCoordinator,
+)
+from airflow_coordination.leases.errors import shown
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+_MEMORY: Final = "coordination"
+_DONE: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The partition of this task instance needs nothing more.
+
+    :param key: the partition.
+    :param message: why, for people.
+    """
+
+    key: str
+    message: str
+
+
+class Memory:
+    """What a task instance remembers over its tries: a mirror in Airflow's task state store, never the authority."""
+
+    def __init__(self, context: Context) -> None:
+        self._store = context.get("task_state_store")
+
+    def recall(self) -> Mapping[str, Any] | None:
+        """Return ``{"key", "fence", "reported"}``, ``None`` before the first lease."""
+        found = self._store.get(_MEMORY) if self._store is not None else None
+        return found if isinstance(found, dict) else None
+
+    def remember(self, key: str, fence: Fence, *, reported: bool = False) -> None:
+        """Keep the lease; ``reported`` once this instance has told its end to Airflow."""
+        if self._store is not None:
+            self._store.set(_MEMORY, {"key": key, "fence": str(fence), "reported": reported})
+
+
+class Choice:
+    """Chooses the lease of one try.
+
+    :param coordinator: in the name of this try.
+    :param memory: what earlier tries left.
+    :param hint: from the sensor, or a key, or ``None``.
+    :param on_clear: ``explain`` or ``reset``: what clearing a finished instance does.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, memory: Memory, hint: str | None, on_clear: str) -> None:
+        self._coordinator, self._memory, self._hint, self._on_clear = coordinator, memory, hint, on_clear
+
+    def make(self, try_number: int) -> Lease | Done | None:
+        """Return the lease to work under, ``Done``, or ``None`` when there is nothing to acquire.
+
+        A retry takes the same partition or learns that it is done, never other work.
+
+        :raises PartitionFailedError: when its own partition cannot be acquired yet, or is parked.
+        :raises PartitionNotOwnedError: when its own partition has another owner now.
+        """
+        recalled = self._memory.recall()
+        if recalled is not None or try_number > 1:
+            for held in self._coordinator.held_by_task():
+                lease = self._coordinator.retake(held.key)
+                if lease is not None:
+                    return lease
+        if recalled is None:
+            return self._coordinator.get_next_partition(hint=self._hint)
+        key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
+        return self._cleared(key, fence) if recalled["reported"] else self._again(key, fence)
+
+    def _cleared(self, key: str, fence: Fence) -> Lease | Done:
+        if self._on_clear == "reset":
+            self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
+            return self._take(key, fence)
+        again = f"airflow coordination reset {shown(key)} --source {shown(self._coordinator.source)} --why …"
+        return Done(
+            key,
+            f"This task instance has finished its work on partition {shown(key)}; clearing it does not process the "
+            f"partition again. To do that, run `{again}`, or set on_clear='reset'.",
+        )
+
+    def _again(self, key: str, fence: Fence) -> Lease | Done:
+        partition = self._read(key)
+        ending = partition.ending_of(fence)
+        if partition.status is PartitionStatus.COMPLETED or _still_done(partition, ending):
+            return Done(key, f"Partition {shown(key)} is done: {ending or partition.status}. Nothing is left to do.")
+        return self._take(key, fence)
+
+    def _take(self, key: str, held: Fence) -> Lease:
+        lease = self._coordinator.acquire_partition(key)
+        if lease is None:
+            raise _unavailable(self._read(key), held)
+        return lease
+
+    def _read(self, key: str) -> Partition:
+        partition = self._coordinator.partition(key)
+        if partition is None:
+            raise PartitionNotFoundError(key, self._coordinator.source)
+        return partition
+
+
+def _still_done(partition: Partition, ending: Ending | None) -> bool:
+    """Return whether the earlier try's own ending stands: nobody has acquired or reset the partition since."""
+    return ending is not None and ending.outcome in _DONE and partition.fence == ending.fence and not partition.parked
+
+
+def _unavailable(partition: Partition, held: Fence) -> PartitionFailedError | PartitionNotOwnedError:
+    if partition.status is PartitionStatus.ASSIGNED:
+        return PartitionNotOwnedError(partition.key, held, partition.fence, partition.ending_of(held), partition.owner)
+    due = partition.available_at or partition.reopen_at
+    return PartitionFailedError(
+        partition.key, f"it cannot be acquired ({partition.last_error or partition.status})", due
+    )

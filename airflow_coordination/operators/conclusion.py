@@ -1,0 +1,114 @@
+"""Once the driver's processes are gone: the task reads the endings of its tenures, and makes those missing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.leases import (
+    CoordinationError,
+    Ending,
+    Fence,
+    Lease,
+    Outcome,
+    OutcomeUnknownError,
+    Partition,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    SourceCoordinator,
+)
+from airflow_coordination.leases.errors import shown
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a submission ended, as its task saw it.
+
+    :param began: whether its driver spoke our protocol.
+    :param stopped: whether it was ended on purpose (Airflow ended the task), so that it counts as no failure.
+    :param error: what the submission raised, ``None`` for exit code 0.
+    :param may_complete: complete the partition of a foreign job that ended with exit code 0.
+    """
+
+    began: bool
+    stopped: bool
+    error: BaseException | None
+    may_complete: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why a tenure without an ending is ended by the task."""
+        if self.error is not None:
+            return f"The driver ended without an outcome: {str(self.error)[:1500] or type(self.error).__name__}"
+        if self.began:
+            return "The driver ended with exit code 0 but without an outcome: return Complete(), Close(…) or GiveUp(…)"
+        return (
+            "The job ended with exit code 0 and said nothing of its partition. If exit code 0 means that the partition "
+            "is done, set complete_on_success=True"
+        )
+
+
+def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Mapping[str, Fence], end: End) -> None:
+    """End the tenures that their driver left open, so that their leases are free at once."""
+    for key, fence in tenures.items():
+        partition = coordinator.partition(key)
+        if partition is None or not partition.held_under(fence):
+            continue
+        if end.error is None and end.may_complete and not end.began:
+            coordinator.complete(lease)
+        elif end.stopped:
+            coordinator.give_up_for_dead_owner(key, fence)
+        else:
+            coordinator.fail_for_dead_owner(key, fence, end.reason)
+
+
+def report(coordinator: SourceCoordinator, tenures: Mapping[str, Fence], cause: BaseException | None) -> None:
+    """Say how each tenure ended; raise what the first that did not end well deserves.
+
+    :param cause: what the submission raised.
+
+    :raises PartitionFailedError: it failed, and waits or is parked.
+    :raises PartitionNotOwnedError: somebody else ended it.
+    """
+    found = (_error_of(coordinator, key, fence, cause) for key, fence in tenures.items())
+    errors = [error for error in found if error is not None]
+    for error in errors[1:]:
+        log.error("%s", error)
+    if errors:
+        raise errors[0] from cause
+
+
+def _error_of(
+    coordinator: SourceCoordinator, key: str, fence: Fence, cause: BaseException | None
+) -> CoordinationError | None:
+    partition = coordinator.partition(key)
+    if partition is None:
+        return PartitionNotFoundError(key, coordinator.source)
+    ending = partition.ending_of(fence)
+    if ending is None:
+        return OutcomeUnknownError(f"the work on partition {shown(key)}", "the store no longer remembers this tenure")
+    if ending.outcome is Outcome.FAILED:
+        return PartitionFailedError(key, partition.last_error or "it failed", _available_at(partition, ending))
+    if ending.outcome is Outcome.GIVEN_UP and cause is not None:
+        return PartitionFailedError(key, "its driver was stopped", _available_at(partition, ending))
+    if ending.outcome in (Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP):
+        log.info("%s", _told(partition, ending))
+        return None
+    return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)
+
+
+def _available_at(partition: Partition, ending: Ending) -> datetime | None:
+    return None if partition.parked else partition.available_at or ending.at
+
+
+def _told(partition: Partition, ending: Ending) -> str:
+    told = f"Partition {shown(partition.key)}: {ending}"
+    if partition.status is PartitionStatus.CLOSED and partition.reopen_at is not None:
+        told += f"; it opens again at {partition.reopen_at.isoformat(timespec='seconds')}"
+    return told

@@ -1,0 +1,86 @@
+"""The operator that runs a source's supplier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import BaseOperator
+
+from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
+from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.leases import SettingsError, SourceCoordinator, Supplier
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+
+class CreatePartitionsOperator(BaseOperator):
+    """Runs a supplier under the source's global-state lease and creates the partitions it gives that do not exist.
+
+    Pushes ``{"created": …, "existing": …, "changed": […], "rival": …}``. While a rival runs the same supplier
+    this succeeds with 0 and says who runs it.
+
+    :param source: the source's name. (templated)
+    :param supplier: called with the source's global state (a dict). It changes it and returns keys or
+        ``PartitionIdentifier`` values, or is a generator that yields them and ``Checkpoint(state)``.
+    :param coordination_conn_id: the connection of the store.
+    :param partition_prefix: keeps deployments that share a store apart. (templated)
+    :param ownership_timeout: how long the supplier's lease lasts without renewal (timedelta or seconds).
+    """
+
+    template_fields: Sequence[str] = ("source", "partition_prefix")
+    ui_color = "#e6f4ea"
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        supplier: Supplier,
+        coordination_conn_id: str = DEFAULT_CONNECTION,
+        partition_prefix: str | None = None,
+        ownership_timeout: timedelta | float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("retry_policy", default_retry_policy())
+        super().__init__(**kwargs)
+        if not callable(supplier):
+            raise SettingsError("supplier", supplier, "cannot be called", "Give a function that takes the global state")
+        self.source = source
+        self.supplier = supplier
+        self.coordination_conn_id = coordination_conn_id
+        self.partition_prefix = partition_prefix
+        self.ownership_timeout = ownership_timeout
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run the supplier.
+
+        :raises InvalidInputError: when it gives something that is no partition, or leaves a state that is no JSON.
+        """
+        coordinator = self._coordinator(context)
+        coordinator.register(dag_id=self.dag_id)
+        run = coordinator.run_supplier(self.supplier)
+        created, existing = run.created.created, run.created.existing
+        if not run.ran:
+            self.log.info("%s runs the supplier of source %s now; nothing was done here.", run.rival, self.source)
+        elif not created and not existing:
+            self.log.info("The supplier of source %s found nothing.", self.source)
+        else:
+            self.log.info("Source %s: %d partitions created, %d existed already.", self.source, created, existing)
+        if run.created.changed:
+            self.log.warning(
+                "The supplier now gives another payload or priority for partitions that exist, for example %s. "
+                "What was stored first stays; delete a partition to create it anew.",
+                ascii(run.created.changed[:10]),
+            )
+        return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": run.rival}
+
+    def _coordinator(self, context: Context) -> SourceCoordinator:
+        hook = CoordinationHook(self.coordination_conn_id)
+        settings = hook.settings({"ownership_timeout": self.ownership_timeout})
+        return hook.coordinator(
+            self.source, owner_of(context), partition_prefix=self.partition_prefix, settings=settings
+        )

@@ -1,0 +1,27 @@
+"""What the grid shows for a mapped task instance."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+
+def show_partition(context: Context, text: str) -> None:
+    """Label this mapped task instance with a partition's key, from now on.
+
+    A ``map_index_template`` of the user's own goes before; it finds the key as ``partition``.
+    """
+    context["partition"] = text  # type: ignore[typeddict-unknown-key]
+    ti = context["ti"]
+    if context.get("map_index_template") or ti.map_index is None or ti.map_index < 0:
+        return
+    context["map_index_template"] = "{{ partition }}"
+    with suppress(ImportError, AttributeError):  # inside Airflow; without it the label appears at the end
+        from airflow.sdk.execution_time import task_runner
+        from airflow.sdk.execution_time.comms import SetRenderedMapIndex
+
+        ti.rendered_map_index = text
+        task_runner.SUPERVISOR_COMMS.send(SetRenderedMapIndex(rendered_map_index=text))

@@ -1,0 +1,243 @@
+"""The operator that processes leased partitions with spark-submit."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
+from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
+from airflow_coordination.leases import HandOver, Lease, Settings, SettingsError, SourceCoordinator
+from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE
+from airflow_coordination.links.spark_ui import SparkUILink
+from airflow_coordination.operators.checks import check_submission, warn_of_run_dates
+from airflow_coordination.operators.choice import Choice, Done, Memory
+from airflow_coordination.operators.conclusion import End, report, settle
+from airflow_coordination.operators.labels import show_partition
+from airflow_coordination.operators.reports import DriverReports
+from airflow_coordination.operators.watch import Watch
+from airflow_coordination.spark import build_archive
+from airflow_coordination.spark.session import check_distributions
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+NOTHING_TO_DO: Final = "nothing to do"
+
+
+class LeasedSparkSubmitOperator(SparkSubmitOperator):
+    """Everything ``SparkSubmitOperator`` does in client mode, under the lease of one partition.
+
+    The application is one of ours (a function with ``@partition_application``), which renews and ends its
+    lease itself; or any jar or script, for which this task renews. A failing partition fails its task; a
+    retry takes the same partition again or learns that it is done.
+
+    :param source: the source's name. (templated)
+    :param hint: what to try first, from a ``PartitionsSensor``, or a partition's key; then whatever is first in
+        the order. (templated)
+    :param coordination_conn_id: the connection of the store.
+    :param partition_prefix: keeps deployments that share a store apart. (templated)
+    :param output_root: where the partition publishes its blocks; default: the connection's, the configuration's.
+        (templated)
+    :param complete_on_success: for jobs that know nothing of leases: exit code 0 completes the partition.
+    :param max_leases: how many partitions one Spark application may work through, one after the other.
+    :param max_runtime: it starts no further one after this time (timedelta or seconds).
+    :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire.
+    :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
+    :param ownership_timeout: how long a lease lasts without renewal (timedelta or seconds).
+    :param max_closed_count: so many closes complete a partition.
+    :param max_failures: so many failures park a partition.
+    :param max_lost_leases: so many leases lost without an ending park a partition.
+    :param retry_delay_of_partition: wait after a partition's first failure; doubles each time.
+    :param no_progress_timeout: work of ours that shows no progress for so long is cancelled.
+    """
+
+    template_fields: Sequence[str] = (
+        *SparkSubmitOperator.template_fields,
+        "source",
+        "hint",
+        "partition_prefix",
+        "output_root",
+    )
+    operator_extra_links = (SparkUILink(),)
+    ui_color = "#e8f0fe"
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        hint: str | None = None,
+        coordination_conn_id: str = DEFAULT_CONNECTION,
+        partition_prefix: str | None = None,
+        output_root: str | None = None,
+        complete_on_success: bool = False,
+        max_leases: int = 1,
+        max_runtime: timedelta | float | None = None,
+        on_empty: str = "success",
+        on_clear: str = "explain",
+        ownership_timeout: timedelta | float | None = None,
+        max_closed_count: int | None = None,
+        max_failures: int | None = None,
+        max_lost_leases: int | None = None,
+        retry_delay_of_partition: timedelta | float | None = None,
+        no_progress_timeout: timedelta | float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("retry_policy", default_retry_policy())
+        super().__init__(**kwargs)
+        self.source = source
+        self.hint = hint
+        self.coordination_conn_id = coordination_conn_id
+        self.partition_prefix = partition_prefix
+        self.output_root = output_root
+        self.complete_on_success = complete_on_success
+        self.max_leases = max_leases
+        self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
+        self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
+        self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))
+        self._arguments = {
+            "ownership_timeout": ownership_timeout,
+            "max_closed_count": max_closed_count,
+            "max_failures": max_failures,
+            "max_lost_leases": max_lost_leases,
+            "retry_delay": retry_delay_of_partition,
+            "no_progress_timeout": no_progress_timeout,
+        }
+        self._killed = False
+        if isinstance(source, str):
+            templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
+            warn_of_run_dates(self.task_id, source, templated)
+
+    def execute(self, context: Context) -> None:
+        """Acquire a partition, submit the application, watch over it, and report how the partition's tenure ended.
+
+        :raises SettingsError: before anything is acquired, when the submission cannot work.
+        :raises PartitionFailedError: when the work failed.
+        :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
+        """
+        check_distributions()
+        hook = self._get_hook()
+        check_submission(self._coordination.connection.store, hook)
+        coordinator = self._coordinator(context)
+        memory = Memory(context)
+        found = Choice(coordinator, memory, self.hint, self.on_clear).make(context["ti"].try_number)
+        if found is None:
+            self._say_nothing_to_do(context)
+            return
+        show_partition(context, found.key)
+        if isinstance(found, Done):
+            self.log.info(found.message)
+            return
+        memory.remember(found.key, found.fence)
+        self._work(context, hook, coordinator, found)
+        memory.remember(found.key, found.fence, reported=True)
+
+    def on_kill(self) -> None:
+        """End the driver; the lease is given back as ``execute`` unwinds."""
+        self._killed = True
+        if isinstance(self._hook, LeasedSparkSubmitHook):
+            self._hook.terminate()
+
+    def _work(
+        self, context: Context, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, lease: Lease
+    ) -> None:
+        self.log.info("Partition %s under fence %s until %s", shown(lease.key), lease.fence, lease.expires_at)
+        watch = Watch(coordinator, lease, hook.terminate)
+        hook.hand_over(self._environment(coordinator, lease), DriverReports(context, watch))
+        self._hook = hook
+        error: BaseException | None = None
+        try:
+            with watch:
+                super().execute(context)
+        except Exception as raised:
+            error = raised
+        except BaseException as raised:  # Airflow's own, such as a timeout
+            error, self._killed = raised, True
+            raise
+        finally:
+            hook.terminate()
+            stopped = self._killed or watch.lost is not None
+            settle(coordinator, lease, watch.tenures, End(watch.began, stopped, error, self.complete_on_success))
+        if watch.lost is not None:
+            raise watch.lost from error
+        if error is not None and self._killed:
+            raise error
+        report(coordinator, watch.tenures, error)
+
+    @cached_property
+    def _coordination(self) -> CoordinationHook:
+        return CoordinationHook(self.coordination_conn_id)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return self._coordination.settings(self._arguments)
+
+    def _coordinator(self, context: Context) -> SourceCoordinator:
+        """Return the task's coordinator; the no-progress watch is the driver's affair."""
+        return self._coordination.coordinator(
+            self.source,
+            owner_of(context),
+            partition_prefix=self.partition_prefix,
+            settings=replace(self._settings, no_progress_timeout=None),
+        )
+
+    def _environment(self, coordinator: SourceCoordinator, lease: Lease) -> dict[str, str]:
+        """Return what the driver gets by its environment: the tenure, and the store with its credentials."""
+        hand_over = HandOver(
+            source=self.source,
+            partition_prefix=coordinator.partition_prefix,
+            key=lease.key,
+            fence=lease.fence,
+            owner=coordinator.owner.text,
+            settings=self._settings,
+            store_id=coordinator.store.store_id,
+            output_root=self._coordination.output_root(self.output_root),
+            max_leases=self.max_leases,
+            max_runtime=self.max_runtime,
+        )
+        return {HANDOVER_VARIABLE: hand_over.to_json(), STORE_VARIABLE: self._coordination.connection.store_text}
+
+    def _get_hook(self) -> LeasedSparkSubmitHook:
+        """Return the hook with this operator's arguments, each of which is an attribute of the same name."""
+        names = list(inspect.signature(SparkSubmitHook.__init__).parameters)[1:]
+        arguments = {name: getattr(self, name if hasattr(self, name) else f"_{name}") for name in names}
+        if str(self.application).endswith(".py"):
+            arguments["py_files"] = ",".join(filter(None, [self.py_files, _archive()]))
+        return LeasedSparkSubmitHook(**arguments)
+
+    def _say_nothing_to_do(self, context: Context) -> None:
+        show_partition(context, NOTHING_TO_DO)
+        message = f"Source {self.source} has nothing to acquire now."
+        if self.on_empty == "skip":
+            raise AirflowSkipException(message)
+        self.log.info(message)
+
+
+@lru_cache(maxsize=1)
+def _archive() -> str:
+    """Return the path of our pure rooms as an archive, made once per process and removed with it."""
+    scratch = tempfile.mkdtemp(prefix="coordination-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return str(build_archive(Path(scratch)))
+
+
+def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise SettingsError(field, value, "is not a choice", f"Give one of {', '.join(known)}")
+    return value

@@ -1,0 +1,107 @@
+"""Watches over a driver from its task: renews until the driver does, and ends it when its lease or its task is lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from airflow_coordination.leases import (
+    CoordinationError,
+    Fence,
+    Lease,
+    Outcome,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
+from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
+
+log = logging.getLogger(__name__)
+
+_TICK: Final = 0.5
+_ENDED_BY_OWNER: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.FAILED, Outcome.GIVEN_UP})
+
+
+class SupervisorGoneError(CoordinationError):
+    """The process that Airflow ran this task under is gone, so nobody hears this task any more."""
+
+    def __str__(self) -> str:
+        return "The worker process above this task has died; its work is stopped and its lease given back."
+
+
+class Watch:
+    """A thread beside one submission. Use as a context manager around it.
+
+    Until the driver's first report it renews the lease; then the driver does, and the watch only reads. For
+    a foreign job, which never reports, it renews to the end.
+
+    :param coordinator: in the name of the task.
+    :param lease: the tenure that the task started.
+    :param end_driver: ends the driver's processes.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, lease: Lease, end_driver: Callable[[], object]) -> None:
+        self._coordinator, self._end_driver = coordinator, end_driver
+        self._heartbeat = coordinator.heartbeat(lease, on_lost=self._lose)
+        self._parent = os.getppid()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"watch-{lease.fence}", daemon=True)
+        self.tenures: dict[str, Fence] = {lease.key: lease.fence}
+        """The tenures of this submission, the newest of each partition, in their order."""
+        self._current = lease.key
+        self.began = False
+        """Whether the driver speaks our protocol: it reported that it goes on with a tenure."""
+        self.lost: CoordinationError | None = None
+        """Why the driver was ended from here, ``None`` if it was not."""
+
+    def __enter__(self) -> Watch:
+        self._heartbeat.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._heartbeat.stop()
+        self._thread.join(timeout=5)
+
+    def driver_holds(self, key: str, fence: Fence) -> None:
+        """Note that the driver works under this tenure now, and renews it."""
+        self.tenures[key] = fence
+        self._current = key
+        if not self.began:
+            self.began = True
+            threading.Thread(target=self._heartbeat.stop, name="stop-heartbeat", daemon=True).start()
+
+    def _run(self) -> None:
+        interval = self._coordinator.settings.renewal_interval.total_seconds()
+        ticks = max(1, round(interval / _TICK))
+        count = 0
+        while self.lost is None and not self._stop.wait(_TICK):
+            count += 1
+            if os.getppid() != self._parent:
+                self._lose(SupervisorGoneError())
+            elif self.began and count % ticks == 0:
+                self._look()
+
+    def _look(self) -> None:
+        """End the driver if its tenure was ended by somebody else: it may not have noticed, or be stuck."""
+        key = self._current
+        fence = self.tenures[key]
+        try:
+            partition = self._coordinator.partition(key)
+        except (StoreUnavailableError, OutcomeUnknownError) as error:
+            log.warning("The lease of partition %a could not be looked at: %s", key, error)
+            return
+        if partition is None or partition.held_under(fence) or self.tenures[key] != fence:
+            return
+        ending = partition.ending_of(fence)
+        if ending is None or ending.outcome not in _ENDED_BY_OWNER:
+            self._lose(PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner))
+
+    def _lose(self, error: CoordinationError) -> None:
+        if self.lost is None:
+            self.lost = error
+            log.error("%s", error)
+            self._end_driver()

@@ -1,0 +1,129 @@
+"""The sensor that reopens, reclaims, and waits until partitions can be acquired or a source is completed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSkipException,
+    BaseSensorOperator,
+    PokeReturnValue,
+)
+from airflow.sdk import conf
+
+from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
+from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.settings import sweep_interval
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.sensors.outlook import Look, Until, Verdict, look
+from airflow_coordination.triggers.partitions import PartitionsTrigger
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+
+class PartitionsSensor(BaseSensorOperator):
+    """Sweeps a source at every poke: reopens what is due, reclaims what its owner lost; and waits.
+
+    Until ``claimable`` it returns hints, short strings to expand a ``LeasedSparkSubmitOperator`` over, and
+    skips when nothing can be acquired and nothing can become so. Until ``completed`` it fails when
+    partitions are parked, naming them.
+
+    :param source: the source's name. (templated)
+    :param until: ``"claimable"`` or ``"completed"``.
+    :param max_hints: at most so many hints; default all, capped by ``[core] max_map_length``.
+    :param deferrable: wait in the triggerer, without a worker slot.
+    :param poke_interval: time between two looks; default ``[coordination] sweep_interval``, 30 s.
+    :param coordination_conn_id: the connection of the store.
+    :param partition_prefix: keeps deployments that share a store apart. (templated)
+    """
+
+    template_fields: Sequence[str] = ("source", "partition_prefix")
+    ui_color = "#fdf3d8"
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        until: str = "claimable",
+        max_hints: int | None = None,
+        deferrable: bool = True,
+        poke_interval: timedelta | float | None = None,
+        coordination_conn_id: str = DEFAULT_CONNECTION,
+        partition_prefix: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("retry_policy", default_retry_policy())
+        super().__init__(poke_interval=sweep_interval() if poke_interval is None else poke_interval, **kwargs)
+        if until not in list(Until):
+            raise SettingsError("until", until, "is nothing to wait for", "Give 'claimable' or 'completed'")
+        if max_hints is not None and max_hints < 1:
+            raise SettingsError("max_hints", max_hints, "is not above zero", "Give 1 or more")
+        self.source = source
+        self.until = until
+        self.max_hints = max_hints
+        self.deferrable = deferrable
+        self.coordination_conn_id = coordination_conn_id
+        self.partition_prefix = partition_prefix
+
+    def execute(self, context: Context) -> Any:
+        """Look once; then wait in the triggerer, or poke."""
+        if not self.deferrable:
+            return super().execute(context)
+        found = self._look(context)
+        return self._defer(context) if found.verdict is Verdict.WAIT else self._conclude(found)
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look once."""
+        found = self._look(context)
+        if found.verdict is Verdict.WAIT:
+            return PokeReturnValue(False)
+        return PokeReturnValue(True, self._conclude(found))
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> list[str] | None:
+        """Conclude from the trigger's event."""
+        return self._conclude(Look.from_event(event))
+
+    def _look(self, context: Context) -> Look:
+        coordinator = CoordinationHook(self.coordination_conn_id).coordinator(
+            self.source, owner_of(context), partition_prefix=self.partition_prefix
+        )
+        found = look(coordinator, Until(self.until), self._most_hints())
+        self.log.info(found.message)
+        return found
+
+    def _most_hints(self) -> int:
+        most: int = conf.getint("core", "max_map_length", fallback=1024)
+        return min(self.max_hints or most, most)
+
+    def _defer(self, context: Context) -> NoReturn:
+        self.defer(
+            trigger=PartitionsTrigger(
+                coordination_conn_id=self.coordination_conn_id,
+                source=self.source,
+                partition_prefix=self.partition_prefix,
+                owner=owner_of(context),
+                until=self.until,
+                max_hints=self._most_hints(),
+                poke_interval=self.poke_interval,
+            ),
+            method_name="execute_complete",
+            timeout=timedelta(seconds=self.timeout),
+        )
+
+    def _conclude(self, found: Look) -> list[str] | None:
+        """Return the hints, or end the task as the look says."""
+        if found.verdict is Verdict.NOTHING:
+            raise AirflowSkipException(found.message)
+        if found.verdict is Verdict.PARKED:
+            raise AirflowFailException(found.message)
+        if found.verdict is Verdict.ERROR:
+            raise AirflowException(found.message)
+        self.log.info(found.message)
+        return found.hints if self.until == Until.CLAIMABLE else None

@@ -1,0 +1,1 @@
+"""What the sensor's waiting does in the triggerer."""
