@@ -1,0 +1,60 @@
+"""A whole source, from files to published tables: every monthly file of flights becomes a partition.
+
+``create_partitions`` lists the files that are new, ``ready`` waits until some can be worked on, and each instance of
+``process`` runs one Spark application that works on one month after the other, always under a lease. A month that
+closed itself, because it may still grow, is taken up again as soon as it reopens.
+
+It reads the files below the Airflow variable ``flights_data`` (by default ``data/flights`` beside the DAGs folder) and
+publishes below ``[coordination] output_root``. ``make demo`` runs it.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, Variable
+
+from airflow_coordination import Checkpoint, PartitionIdentifier
+from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.sensors.partitions import PartitionsSensor
+
+DAGS = Path(__file__).resolve().parent
+JOB = {"source": "flights", "application": str(DAGS / "flights_job.py"), "conn_id": "spark_default"}
+
+
+def monthly_files(state):
+    """Yield the files that are newer than the last one seen, then remember the new last one."""
+    folder = Path(Variable.get("flights_data", default=DAGS.parent / "data" / "flights"))
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}: set the Airflow variable flights_data to one with the files")
+    files = [path for path in sorted(folder.glob("????-??.csv")) if path.stem > state.get("last", "")]
+    for path in files:
+        yield PartitionIdentifier(path.stem, payload={"path": str(path), "newest": path == files[-1]})
+    if files:
+        yield Checkpoint({"last": files[-1].stem})
+
+
+with DAG(
+    "flights",
+    schedule="@hourly",
+    catchup=False,
+    max_active_runs=1,
+    default_args={"retries": 3, "retry_delay": timedelta(seconds=10)},
+    doc_md=__doc__,
+):
+    create = CreatePartitionsOperator(task_id="create_partitions", source="flights", supplier=monthly_files)
+
+    # Three Spark applications share the months: starting one costs more than a month's work.
+    ready = PartitionsSensor(task_id="ready", source="flights", max_hints=3)
+    process = LeasedSparkSubmitOperator.partial(task_id="process", max_leases=6, **JOB).expand(hint=ready.output)
+
+    # What closed itself above and was not yet due: waits until it reopens; skipped when there is nothing.
+    reopened = PartitionsSensor(task_id="reopened", source="flights")
+    again = LeasedSparkSubmitOperator.partial(task_id="process_reopened", **JOB).expand(hint=reopened.output)
+
+    finished = PartitionsSensor(
+        task_id="finished", source="flights", until="completed", trigger_rule="none_failed", poke_interval=5
+    )
+    create >> ready
+    process >> reopened
+    again >> finished
