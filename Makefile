@@ -51,7 +51,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11.5 --generate-hashes \
+	for name in uv dev; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 
 .PHONY: clean
