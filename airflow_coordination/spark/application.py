@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -106,6 +107,7 @@ class _Driver:
     def __init__(self, function: PartitionFunction, handover: HandOver, store: Any, report: Report) -> None:
         self._function, self._handover, self._report = function, handover, report
         self._metrics = CountingMetrics()
+        self._told: Counter[str] = Counter()
         self._coordinator = SourceCoordinator(
             store,
             handover.source,
@@ -132,10 +134,13 @@ class _Driver:
             on_stuck=self._leave_stuck,
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
+        endings: list[Ended] = []
         try:
-            endings = list(work_through(self._function, place, self._acquisitions(), handover.max_leases, until))
+            for ended in work_through(self._function, place, self._acquisitions(), handover.max_leases, until):
+                endings.append(ended)
+                self._tell_metrics()
         finally:
-            self._report("metrics", counts=self._metrics.counts)
+            self._tell_metrics()
         code = _exit_code(endings)
         if code != EXIT_STOPPED:
             spark.stop()
@@ -157,9 +162,16 @@ class _Driver:
         if context is not None:
             self._report("spark", application=context.applicationId, url=context.uiWebUrl)
 
+    def _tell_metrics(self) -> None:
+        """Tell what was counted since the last time, so that the task can feed it to Airflow's Stats."""
+        counts = Counter(self._metrics.counts)
+        if new := counts - self._told:
+            self._report("metrics", counts=new)
+        self._told = counts
+
     def _leave_stuck(self, ended: Ended) -> None:
         """Leave at once: the function neither comes back nor lets itself be interrupted."""
-        self._report("metrics", counts=self._metrics.counts)
+        self._tell_metrics()
         sys.stderr.flush()
         os._exit(_exit_code([ended]))
 

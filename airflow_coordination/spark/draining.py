@@ -23,7 +23,7 @@ from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.session import check_distributions, check_output_root
 from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores import open_store, parse_config
 
 StoreLike = str | Mapping[str, Any] | PartitionStore
 
@@ -57,6 +57,13 @@ def opened(store: StoreLike) -> Iterator[PartitionStore]:
         yield own
     finally:
         own.close()
+
+
+def prefix_in(store: StoreLike, given: str | None) -> str | None:
+    """Return the partition prefix: the given one, or the one that the store's configuration names."""
+    if given is not None or not isinstance(store, str | Mapping):
+        return given
+    return parse_config(store).partition_prefix
 
 
 def drain(
@@ -100,7 +107,7 @@ def drain(
             opened_store,
             source,
             owner or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
-            partition_prefix,
+            prefix_in(store, partition_prefix),
             ownership_timeout,
             settings=settings,
         )

@@ -15,7 +15,7 @@ from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, partition_column
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.storage import is_local, join, parent
-from airflow_coordination.spark.draining import StoreLike, opened
+from airflow_coordination.spark.draining import StoreLike, opened, prefix_in
 from airflow_coordination.spark.session import context_of
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
@@ -63,6 +63,7 @@ def read_completed(
     :raises OutputError: when nothing is published and no ``schema`` is given, or when published files are
         missing or changed, naming partition and file.
     """
+    partition_prefix = prefix_in(store, partition_prefix)
     with opened(store) as opened_store:
         manifests = published_manifests(opened_store, source, dataset, partition_prefix)
         scans = _scans(manifests)

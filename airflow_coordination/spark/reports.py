@@ -1,4 +1,14 @@
-"""How a driver tells the task that started it what happened: marked JSON lines on standard output."""
+"""How a driver tells the task that started it what happened: marked JSON lines on standard output.
+
+Each line holds ``event`` and its facts:
+
+* ``spark``: ``application``, ``url`` of the Spark UI (``null`` without one)
+* ``began``: ``key``, ``fence``, ``owner``; from here on the driver renews
+* ``saved``: ``key``, ``fence``, ``blocks`` (how many went with it), ``progress`` (a short text)
+* ``refused``: ``message``, and ``key`` and ``fence`` where a tenure had begun
+* ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.partition.Outcome`
+* ``metrics``: ``counts`` by full name, since the line before
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,187 @@
+"""The collector deletes exactly the losers' blocks."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import Fence, InvalidInputError, Lease, SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, Reference, collect, published_manifests
+from airflow_coordination.stores import open_store
+
+NOW = timedelta(0)
+
+
+@pytest.fixture
+def coordinator() -> SourceCoordinator:
+    coordinator = SourceCoordinator(open_store("memory://"), source="flights", owner="a test", max_failures=100)
+    coordinator.create_partitions(["k"])
+    return coordinator
+
+
+def acquired(coordinator: SourceCoordinator) -> Lease:
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    return lease
+
+
+def attempt_of(lease: Lease, root: Path) -> Attempt:
+    return Attempt(str(root), lease.partition.source, lease.key, lease.fence)
+
+
+def block_of(attempt: Attempt, follows: Block | None = None) -> Block:
+    opened = attempt.open("clean")
+    Path(opened.path).mkdir()
+    (Path(opened.path) / "part-0.txt").write_text("12345")
+    reference = Reference(follows.address, follows.digest) if follows else None
+    return attempt.finish(opened, follows=reference, file_format="text")
+
+
+def exists(block: Block) -> bool:
+    return Path(block.address).exists()
+
+
+def run(coordinator: SourceCoordinator, root: Path, *, older_than: timedelta = NOW, dry_run: bool = False):
+    return collect(coordinator.store, "flights", root, older_than=older_than, dry_run=dry_run)
+
+
+def test_a_dry_run_counts_exactly_and_deletes_nothing(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    loser = block_of(attempt_of(lease, tmp_path))
+    coordinator.fail(lease, "no", retry_after=NOW)
+    found = run(coordinator, tmp_path, dry_run=True)
+    size = 5 + Path(loser.address).stat().st_size
+    assert (found.blocks, found.files, found.bytes, found.sample) == (1, 2, size, (str(Path(loser.address).parent),))
+    assert exists(loser)
+    assert run(coordinator, tmp_path).blocks == 1
+    assert not list(tmp_path.rglob("*.txt"))
+    assert run(coordinator, tmp_path).blocks == 0
+
+
+def test_what_counts_survives_and_losers_go(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    first = acquired(coordinator)
+    attempt = attempt_of(first, tmp_path)
+    saved = block_of(attempt)
+    first = coordinator.save_progress_state(first, {"n": 1}, [saved])
+    unsaved = block_of(attempt, follows=saved)
+    coordinator.fail(first, "no", retry_after=NOW)
+    second = acquired(coordinator)
+    following = block_of(attempt_of(second, tmp_path), follows=saved)
+    assert run(coordinator, tmp_path).blocks == 1
+    assert [exists(block) for block in (saved, unsaved, following)] == [True, False, True]
+    coordinator.complete(second, [following])
+    assert run(coordinator, tmp_path).blocks == 0
+    assert len(published_manifests(coordinator.store, "flights", "clean")) == 2
+
+
+def test_a_replaced_publication_goes_once_no_reader_can_be_at_it(
+    coordinator: SourceCoordinator, tmp_path: Path
+) -> None:
+    blocks = []
+    for _ in range(2):
+        lease = acquired(coordinator)
+        blocks.append(block_of(attempt_of(lease, tmp_path)))
+        coordinator.close(lease, NOW, blocks=blocks[-1:])
+    for file in tmp_path.rglob("*"):
+        os.utime(file, (time.time() - 7200,) * 2)
+    assert run(coordinator, tmp_path, older_than=timedelta(hours=1)).blocks == 0
+    assert run(coordinator, tmp_path).blocks == 1
+    assert [exists(block) for block in blocks] == [False, True]
+
+
+def test_a_tenure_that_goes_on_keeps_everything(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    block = block_of(attempt_of(lease, tmp_path))
+    assert run(coordinator, tmp_path).blocks == 0
+    coordinator.complete(lease, [block])
+    assert run(coordinator, tmp_path).blocks == 0
+    assert exists(block)
+
+
+def test_a_publisher_that_ends_between_the_reads_loses_nothing(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    """The ending moves a staged block into the head record just after the partition was read."""
+    lease = acquired(coordinator)
+    staged = block_of(attempt_of(lease, tmp_path))
+    coordinator.save_progress_state(lease, {"n": 1}, [staged])
+    coordinator.give_up(lease)
+    successor = acquired(coordinator)
+    store = coordinator.store
+    read = store.get
+
+    def get_then_complete(source: str, key: str):
+        found = read(source, key)
+        if successor.ending is None:
+            coordinator.complete(successor)
+        return found
+
+    store.get = get_then_complete
+    assert run(coordinator, tmp_path).blocks == 0
+    assert successor.ending is not None
+    assert exists(staged)
+
+
+def test_young_attempts_are_left_alone(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    block_of(attempt_of(lease, tmp_path))
+    coordinator.give_up(lease)
+    found = run(coordinator, tmp_path, older_than=timedelta(hours=1))
+    assert (found.blocks, found.kept) == (0, 1)
+
+
+def test_what_is_not_understood_is_never_touched(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    attempt = attempt_of(lease, tmp_path)
+    block_of(attempt)
+    coordinator.give_up(lease)
+    foreign = [
+        tmp_path / "_attempts" / "mine.txt",
+        tmp_path / "_attempts" / "_partition=x" / "_attempt=1-y-z" / "_block=clean-1" / "part-0.txt",
+        Path(attempt.directory) / "notes.txt",
+        tmp_path / "_attempts" / Path(attempt.directory).parent.name / "_attempt=9-copied-by-hand" / "_block=a-1" / "x",
+    ]
+    for file in foreign:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("not ours")
+    found = run(coordinator, tmp_path)
+    assert found.blocks == 1
+    assert len(found.unknown) == 2
+    assert all(file.exists() for file in foreign)
+
+
+def test_other_sources_and_partitions_the_store_does_not_know_are_kept(
+    coordinator: SourceCoordinator, tmp_path: Path
+) -> None:
+    blocks = [
+        block_of(Attempt(str(tmp_path), source, key, Fence(1, "n")))
+        for source, key in [("other|PARTITION", "k"), ("flights|PARTITION", "never created")]
+    ]
+    assert run(coordinator, tmp_path).blocks == 0
+    assert all(exists(block) for block in blocks)
+
+
+def test_a_fence_from_the_future_is_kept(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    """The store was restored from a backup: it does not know this tenure, so it cannot say that it is over."""
+    block = block_of(Attempt(str(tmp_path), "flights|PARTITION", "k", Fence(99, "n")))
+    assert run(coordinator, tmp_path).blocks == 0
+    assert exists(block)
+
+
+def test_a_partition_whose_chain_cannot_be_read_is_left_alone(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    attempt = attempt_of(lease, tmp_path)
+    saved = block_of(attempt)
+    lease = coordinator.save_progress_state(lease, {"n": 1}, [saved])
+    loser = block_of(attempt)
+    coordinator.give_up(lease)
+    Path(saved.address).write_text("{}")
+    assert run(coordinator, tmp_path).blocks == 0
+    assert exists(loser)
+
+
+def test_a_negative_age_is_refused(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="is negative"):
+        run(coordinator, tmp_path, older_than=timedelta(seconds=-1))

@@ -1,0 +1,175 @@
+"""Blocks on a file system: what becomes part of one, what its manifest says, what readers are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_coordination.leases import Fence, InvalidKeyError, PartitionIdentifier, SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, published_manifests
+from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.stores import open_store
+
+SOURCE = "flights|PARTITION"
+HOSTILE = ["../../etc/passwd", "a" * 2048, "x/y\\z", "{{ conn.x.password }}", "‮gnp", "ä ö?*[", ".", "k=v", "<script>"]
+
+
+def write(path: str, rows: int, name: str = "part-0.parquet") -> None:
+    file = Path(path) / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"n": list(range(rows))}), file)
+
+
+@pytest.fixture
+def attempt(tmp_path: Path) -> Attempt:
+    return Attempt(str(tmp_path), SOURCE, "2013-01", Fence(7, "abc"))
+
+
+@pytest.fixture
+def coordinator() -> SourceCoordinator:
+    return SourceCoordinator(open_store("memory://"), source="flights", owner="a test")
+
+
+def finished(attempt: Attempt, rows: int, **more: object) -> Block:
+    block = attempt.open("clean")
+    write(block.path, rows)
+    return attempt.finish(block, **more)
+
+
+def test_a_block_counts_rows_and_bytes_of_its_data_files_only(attempt: Attempt) -> None:
+    block = attempt.open("clean")
+    write(block.path, 3)
+    write(block.path, 4, "year=2013/month=a%2Fb/part-1.parquet")
+    for name in ("_SUCCESS", ".part-0.parquet.crc", "_temporary/0/part-9.parquet", "year=2013/_x/part-3.parquet"):
+        (Path(block.path) / name).parent.mkdir(parents=True, exist_ok=True)
+        (Path(block.path) / name).write_bytes(b"no data")
+    made = attempt.finish(block)
+    sizes = [file.stat().st_size for file in Path(block.path).rglob("part-[01].parquet")]
+    assert (made.rows, made.bytes) == (7, sum(sizes))
+    assert len(sizes) == 2
+
+
+def test_a_block_without_files_is_fine(attempt: Attempt) -> None:
+    made = attempt.finish(attempt.open("clean"))
+    assert (made.rows, made.bytes) == (0, 0)
+
+
+def test_files_of_another_format_are_refused_with_the_remedy(attempt: Attempt) -> None:
+    block = attempt.open("clean")
+    Path(block.path).mkdir(parents=True)
+    (Path(block.path) / "part-0.csv").write_text("n\n1\n")
+    with pytest.raises(OutputError) as caught:
+        attempt.finish(block)
+    assert "part-0.csv does not end as a Parquet file does" in str(caught.value)
+    assert "publish(…, format=…)" in str(caught.value)
+
+
+def test_a_footer_longer_than_the_first_read_is_understood(attempt: Attempt) -> None:
+    block = attempt.open("clean")
+    Path(block.path).mkdir(parents=True)
+    wide = pa.table({f"a_rather_long_column_name_{i:05}": [1.5, 2.5] for i in range(2_000)})
+    pq.write_table(wide, Path(block.path) / "part-0.parquet")
+    assert attempt.finish(block).rows == 2
+
+
+@pytest.mark.parametrize("key", HOSTILE)
+def test_keys_never_become_paths(tmp_path: Path, key: str) -> None:
+    root = tmp_path / "out"
+    attempt = Attempt(str(root), SOURCE, key, Fence(1, "n"))
+    finished(attempt, 1)
+    written = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
+    assert len(written) == 1
+    assert written[0].parts[:2] == ("out", "_attempts")
+    assert len(written[0].parts) == 6
+    assert all(part.isascii() and len(part) < 120 for part in written[0].parts)
+
+
+def test_different_partitions_never_share_a_directory(tmp_path: Path) -> None:
+    pairs = [("a|b", "c"), ("a", "b|c"), ("a", "b"), ("a", "b "), ("a", "B"), ("a", "../b")]
+    assert len({Attempt(str(tmp_path), *pair, Fence(1, "n")).directory for pair in pairs}) == len(pairs)
+
+
+def test_two_processes_under_one_fence_have_directories_of_their_own(tmp_path: Path) -> None:
+    first, second = (Attempt(str(tmp_path), SOURCE, "k", Fence(1, "n")) for _ in range(2))
+    assert first.directory != second.directory
+
+
+@pytest.mark.parametrize("dataset", ["", "nul\x00", "x" * 256])
+def test_dataset_names_that_no_store_can_hold_are_refused(attempt: Attempt, dataset: str) -> None:
+    with pytest.raises(InvalidKeyError, match="dataset="):
+        attempt.open(dataset)
+
+
+def test_readers_follow_a_chain_from_its_newest_block(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+    lease = taken(coordinator)
+    first = finished(attempt, 3)
+    lease = coordinator.save_progress_state(lease, {"done": 1}, [first])
+    second = finished(attempt, 4, follows=Reference(first.address, first.digest))
+    third = finished(attempt, 5, follows=Reference(second.address, second.digest))
+    coordinator.complete(lease, [second, third])
+    [head] = coordinator.store.heads(SOURCE)
+    assert [(block.digest, block.rows) for block in head.blocks] == [(third.digest, 12)]
+    assert [m.rows for m in published_manifests(coordinator.store, "flights", "clean")] == [3, 4, 5]
+
+
+def test_blocks_that_two_others_follow_are_read_once(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+    lease = taken(coordinator)
+    first = finished(attempt, 3)
+    followers = [finished(attempt, n, follows=Reference(first.address, first.digest)) for n in (1, 2)]
+    coordinator.complete(lease, followers)
+    assert sorted(m.rows for m in published_manifests(coordinator.store, "flights", "clean")) == [1, 2, 3]
+
+
+def test_a_missing_manifest_names_partition_file_and_remedy(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+    block = finished(attempt, 1)
+    coordinator.complete(taken(coordinator), [block])
+    Path(block.address).unlink()
+    with pytest.raises(OutputError) as caught:
+        published_manifests(coordinator.store, "flights", "clean")
+    assert str(caught.value) == (
+        f"Cannot read the output of partition '2013-01' of source 'flights|PARTITION': {block.address} is missing. "
+        "Restore the file from a backup, or reset the partition to produce its output again"
+    )
+
+
+def test_a_changed_manifest_is_refused(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+    block = finished(attempt, 1)
+    coordinator.complete(taken(coordinator), [block])
+    fields = json.loads(Path(block.address).read_bytes())
+    Path(block.address).write_text(json.dumps(fields | {"files": []}))
+    with pytest.raises(OutputError, match="was changed after it was published"):
+        published_manifests(coordinator.store, "flights", "clean")
+
+
+def test_more_partitions_than_a_page_are_all_read(tmp_path: Path, coordinator: SourceCoordinator) -> None:
+    keys = [f"p{i:04}" for i in range(1_003)]
+    coordinator.create_partitions(PartitionIdentifier(key) for key in keys)
+    while lease := coordinator.get_next_partition():
+        attempt = Attempt(str(tmp_path), SOURCE, lease.key, lease.fence)
+        coordinator.complete(lease, [attempt.finish(attempt.open("clean"))])
+    assert [m.key for m in published_manifests(coordinator.store, "flights", "clean")] == keys
+
+
+def test_blocks_work_in_an_object_store(coordinator: SourceCoordinator) -> None:
+    attempt = Attempt(normal_root("memory://bucket/out/"), SOURCE, "2013-01", Fence(1, "n"))
+    coordinator.complete(taken(coordinator), [attempt.finish(attempt.open("clean"))])
+    [manifest] = published_manifests(coordinator.store, "flights", "clean")
+    assert manifest.directory.startswith("memory://bucket/out/_attempts/")
+
+
+def test_roots_become_absolute() -> None:
+    assert normal_root("file:///data/out/") == "/data/out"
+    assert normal_root(Path("/data//out")) == "/data/out"
+    assert normal_root("s3a://bucket/out/") == "s3a://bucket/out"
+    assert Path(normal_root("out")).is_absolute()
+
+
+def taken(coordinator: SourceCoordinator):
+    coordinator.create_partitions(["2013-01"])
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    return lease
