@@ -35,7 +35,7 @@ def run_on(connection: Connection) -> Run:
     """Return what executes statements on ``connection``."""
 
     def run(statement: str, parameters: Parameters) -> Rows:
-        result = connection.exec_driver_sql(statement, parameters)  # type: ignore[arg-type]
+        result = connection.exec_driver_sql(statement, parameters)
         return result.fetchall() if result.returns_rows else ()
 
     return run

@@ -97,6 +97,7 @@ class SqliteDatabase(Database):
             pool_reset_on_return=None,
             connect_args={"check_same_thread": False, "cached_statements": 256},
             skip_autocommit_rollback=True,
+            hide_parameters=True,
         )
         event.listen(engine, "connect", _prepare)
         return engine

@@ -35,7 +35,7 @@ from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
 from airflow_coordination.stores.sql.database import Database, Rows, Run
 from airflow_coordination.stores.sql.schema import StoreFacts, read_facts, set_up
-from airflow_coordination.stores.sql.statements import acquire, owner, people, read, sweep
+from airflow_coordination.stores.sql.statements import acquire, order, owner, people, read, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
@@ -116,7 +116,7 @@ class SqlStore(ABC):
         self._ready()
         return self.database.fetch(call, statement, self.timed(parameters))
 
-    def ask(self, call: Call, build: Callable[[Dialect], str], parameters: dict[str, Any], **options: bool) -> Rows:
+    def ask(self, call: Call, build: Callable[..., str], parameters: dict[str, Any], **options: Any) -> Rows:
         """Execute the statement that ``build`` makes for this dialect, and return its rows."""
         return self.execute(call, self.text(build, self.database.dialect, **options), parameters)
 
@@ -257,10 +257,8 @@ class SqlStore(ABC):
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
-        from airflow_coordination.stores.sql.statements.order import claimable_list
-
         call = Call("list what is claimable", writes=False)
-        return [(key, token) for key, token in self.ask(call, claimable_list, {"source": source, "limit": limit})]
+        return [(key, token) for key, token in self.ask(call, order.claimable_list, {"source": source, "limit": limit})]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""
@@ -270,8 +268,9 @@ class SqlStore(ABC):
 
     def outlook(self, source: str) -> Outlook:
         """Return what can still happen in the source; it looks at every partition."""
-        [[*numbers, due]] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
-        return Outlook(*(int(number or 0) for number in numbers), next_due=moment(due))
+        [row] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
+        claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
+        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]))
 
     def heads(
         self,

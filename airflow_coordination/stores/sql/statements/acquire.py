@@ -8,6 +8,8 @@ from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, entry, into_ring, quoted
 from airflow_coordination.stores.sql.statements.order import first_claimable
 
+__all__ = ["acquire_hinted", "acquire_key", "acquire_next", "claimable", "first_claimable", "granted", "retake"]
+
 _KEY = "source_identifier = :source AND source_partition_key = :key"
 _ASSIGNED = "source_partition_status = 'ASSIGNED'"
 

@@ -28,6 +28,11 @@ class Dialect:
         return _PARAMETER.sub(r"%(\1)s", flat) if self.locks else flat
 
 
+def renamed(statement: str, prefix: str) -> str:
+    """Return ``statement`` with ``prefix`` before the name of each parameter, so that two writes can share a text."""
+    return _PARAMETER.sub(rf":{prefix}\1", statement)
+
+
 def sqlite() -> Dialect:
     """Return SQLite's dialect: the host's clock, given with each statement."""
     return Dialect("sqlite", ":now", locks=False)

@@ -16,6 +16,7 @@ _TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Time
 _READY_OF: Final = {"crashed": (Ready.CRASHED,), "reopened": (Ready.REOPENED,), "new": (Ready.RETURNED, Ready.FRESH)}
 _AGE_OF: Final = {Timed.HELD: "partition_ownership_timeout", Timed.CLOSED: "reopen_at", Timed.DELAYED: "ordinal"}
 _ANY_AGE: Final = f"CASE timed {' '.join(f'WHEN {timed:d} THEN {age}' for timed, age in _AGE_OF.items())} END"
+_NONE: Final = "CAST(NULL AS INTEGER)"
 _ORDER: Final = "ORDER BY priority, position, ordinal"
 
 _BELOW_MARK: Final = "AND priority < :mark_priority"
@@ -32,7 +33,7 @@ def _select(ready: str, timed: str, position: str) -> str:
 
 def ready_branch(ready: Ready, only: str = "", limit: str = "1") -> str:
     """Return the query of what is ready at once for one reason; index order, no sort."""
-    return f"{_select(f'{ready:d}', 'NULL', 'position')} AND ready = {ready:d} {only} {_ORDER} LIMIT {limit}"
+    return f"{_select(f'{ready:d}', _NONE, 'position')} AND ready = {ready:d} {only} {_ORDER} LIMIT {limit}"
 
 
 def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1", *, may_park: bool = False) -> str:
@@ -44,7 +45,7 @@ def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1
     really = ""
     if timed is Timed.HELD:
         really = f"AND {age} <= {dialect.now}" + ("" if may_park else " AND lost_leases + 1 < :max_lost")
-    return f"""{_select("NULL", f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}
+    return f"""{_select(_NONE, f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}
         ORDER BY priority, {age}, ordinal LIMIT {limit}"""
 
 

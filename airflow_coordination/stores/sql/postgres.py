@@ -1,0 +1,160 @@
+"""PostgreSQL through psycopg 3: every statement its own transaction, every call with a deadline on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
+
+import psycopg
+from sqlalchemy import create_engine
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import QueuePool
+
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.stores.sql.calls import Call, no_schema, one_line
+from airflow_coordination.stores.sql.database import Database, Run, run_on
+from airflow_coordination.stores.sql.statements import dialect
+from airflow_coordination.stores.sql.watchdog import Watchdog
+
+CONNECT_SECONDS: Final = 5.0
+STATEMENT_SECONDS: Final = 10.0
+"""The server cancels a statement after this time; it is also the greatest age of a message that still applies."""
+GRACE_SECONDS: Final = 3.0
+"""How much longer this side waits for the answer before it gives the connection up."""
+POOL_SIZE: Final = 5
+
+_SETUP_LOCK: Final = 0x636F6F7264
+_SECRET_PARAMETERS: Final = ("password", "sslpassword")
+_NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
+"""Cancelled, serialization failure, deadlock, lock not available, read-only, out of a resource: surely not applied."""
+_MISSING: Final = ("42P01", "42703", "3F000")
+_WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "invalid connection option")
+
+
+def _seconds(url: URL, name: str, default: float) -> float:
+    text = str(url.query.get(name, default))
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if value <= 0:
+        raise SettingsError(name, text, "is no number of seconds above zero", "Give seconds, for example 10")
+    return value
+
+
+class PostgresDatabase(Database):
+    """A PostgreSQL database.
+
+    :param url: ``postgresql+psycopg://user@host/database``; its query may hold ``connect_timeout``,
+        ``statement_timeout`` (seconds), ``pool_size`` and what libpq knows.
+    :param injected_clock: whether a test's clock decides instead of the server's.
+    :raises SettingsError: when one of these makes no sense.
+    """
+
+    def __init__(self, url: URL, *, injected_clock: bool) -> None:
+        super().__init__(url.set(drivername="postgresql+psycopg"), dialect.postgresql(injected_clock=injected_clock))
+        self._connect_seconds = _seconds(url, "connect_timeout", CONNECT_SECONDS)
+        self._statement_seconds = _seconds(url, "statement_timeout", STATEMENT_SECONDS)
+        self._pool_size = int(_seconds(url, "pool_size", POOL_SIZE))
+        self._watchdog = Watchdog()
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the URL carries a secret."""
+        return self.url.password is not None or any(name in self.url.query for name in _SECRET_PARAMETERS)
+
+    @property
+    def public_url(self) -> str:
+        """The URL without any secret."""
+        public = self.url.set(password=None).difference_update_query(_SECRET_PARAMETERS)
+        return public.render_as_string(hide_password=False)
+
+    def make_engine(self) -> Engine:
+        """Return an engine whose connections are in autocommit mode; also called once in every forked child."""
+        self._watchdog = Watchdog()
+        return create_engine(
+            self.url.difference_update_query(("statement_timeout", "pool_size", "connect_timeout")),
+            isolation_level="AUTOCOMMIT",
+            poolclass=QueuePool,
+            pool_size=self._pool_size,
+            pool_timeout=self._connect_seconds,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,
+            skip_autocommit_rollback=True,
+            use_native_hstore=False,
+            hide_parameters=True,
+            connect_args=self._connect_arguments(),
+        )
+
+    def _connect_arguments(self) -> dict[str, Any]:
+        milliseconds = int(self._statement_seconds * 1000)
+        settings = {
+            "statement_timeout": milliseconds,
+            "idle_in_transaction_session_timeout": milliseconds,
+            "plan_cache_mode": "force_generic_plan",
+        }
+        return {
+            "connect_timeout": max(2, round(self._connect_seconds)),
+            "application_name": "airflow-coordination",
+            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+            "keepalives": 1,
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+            "tcp_user_timeout": int((self._statement_seconds + GRACE_SECONDS) * 1000),
+        }
+
+    def watched(self, connection: Connection) -> AbstractContextManager[object]:
+        """Bound the wait for an answer, also when the server's process is stopped."""
+        driver: Any = connection.connection.dbapi_connection
+        return self._watchdog.watch(driver.fileno(), self._statement_seconds + GRACE_SECONDS)
+
+    @contextmanager
+    def transaction(self, call: Call) -> Iterator[Run]:
+        """Hold one transaction for several statements."""
+        with self.connected(call) as connection:
+            plain = connection.execution_options(isolation_level="READ COMMITTED")
+            with plain.begin():
+                yield run_on(plain)
+
+    @contextmanager
+    def setting_up(self) -> Iterator[Connection]:
+        """Give a connection in a transaction that holds the set-up's advisory lock."""
+        connection = self._connect(Call("set up the store"))
+        try:
+            plain = connection.execution_options(isolation_level="READ COMMITTED")
+            with plain.begin():
+                plain.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                plain.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
+                yield plain
+        except DBAPIError as error:
+            raise self.meaning(error, Call("set up the store")) from error
+        finally:
+            connection.close()
+
+    def cannot_connect(self, error: DBAPIError | PoolTimeoutError, call: Call) -> CoordinationError:
+        """Return what it means that no connection could be had."""
+        if isinstance(error, DBAPIError) and any(text in str(error.orig) for text in _WRONG_PLACE):
+            reason = one_line(error.orig)
+            return SettingsError("store", self.public_url, f"cannot be used: {reason}", "Check user, password, database")
+        reason = "all its connections are busy" if isinstance(error, PoolTimeoutError) else one_line(error.orig)
+        return call.unavailable(f"{self.public_url}: {reason}")
+
+    def meaning(self, error: DBAPIError, call: Call) -> CoordinationError:
+        """Return what PostgreSQL's error code means."""
+        cause = error.orig
+        state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+        if state is None or state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05"):
+            return call.lost(f"{self.public_url}: {one_line(cause)}")
+        if state in _NOT_APPLIED:
+            return call.unavailable(f"{self.public_url}: {one_line(cause)}")
+        if state in _MISSING:
+            return no_schema(self.public_url)
+        if state == "42501":
+            return call.refused(cause, "Grant this user SELECT, INSERT and UPDATE on the coordination tables")
+        if state == "53100":
+            return call.refused(f"the server's disk is full ({one_line(cause)})", "Free some space")
+        return call.refused(cause)

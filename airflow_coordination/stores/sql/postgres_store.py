@@ -1,0 +1,128 @@
+"""Steps on PostgreSQL that touch several rows: each is one data-modifying statement, so one commit and one round trip."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from airflow_coordination.leases.clock import Clock
+from airflow_coordination.leases.partition import HeadRecord, Partition
+from airflow_coordination.leases.writes import KEEP, Act, AcquireNext, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.stores.sql import parameters as given
+from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.sql.columns import partition_of
+from airflow_coordination.stores.sql.database import Rows
+from airflow_coordination.stores.sql.marks import Marks
+from airflow_coordination.stores.sql.postgres import PostgresDatabase
+from airflow_coordination.stores.sql.statements import combined, create
+from airflow_coordination.stores.sql.store import SqlStore
+
+_HEAD_FIELDS: Final = (
+    "source",
+    "dataset",
+    "key",
+    "blocks",
+    "row_count",
+    "byte_count",
+    "generation",
+    "op",
+    "token",
+    "kind",
+    "state",
+)
+
+
+def _columns(records: tuple[HeadRecord, ...]) -> dict[str, list[Any]]:
+    """Return head records as one array per column."""
+    rows = [given.head(record) for record in records]
+    return {f"heads_{field}": [row[field] for row in rows] for field in _HEAD_FIELDS}
+
+
+class PostgresStore(SqlStore):
+    """The store in a PostgreSQL database; its clock is the server's.
+
+    :param database: the database.
+    :param clock: replaces the server's clock, for tests.
+    """
+
+    database: PostgresDatabase
+
+    def __init__(self, database: PostgresDatabase, clock: Clock | None) -> None:
+        super().__init__(database, clock)
+        self._marks = Marks()
+
+    @property
+    def description(self) -> str:
+        """The URL without its password."""
+        return self.database.public_url
+
+    @property
+    def reference(self) -> str | None:
+        """The URL, ``None`` when it needs the password it carries."""
+        return None if self.database.has_password else self.database.public_url
+
+    def queued(self, write: AcquireNext) -> dict[str, Any]:
+        """Return the parameters of an acquisition in the order, from this process's mark on."""
+        priority, position = self._marks.of(write.source)
+        return {**given.acquire_next(write), "mark_priority": priority, "mark_position": position}
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+        asked_from = self._marks.of(write.source)
+        found = super().acquire_next(write)
+        if write.key is None:
+            self._marks.acquired(write.source, found, asked_from)
+        return found
+
+    def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert a page in one statement."""
+        [[made]] = self.ask(call, create.create_page, self._page(write, page))
+        return int(made)
+
+    def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
+        """Compare a page with what is stored."""
+        found = self.ask(call, create.compare_page, self._page(write, page))
+        return int(found[0][0] or 0), tuple(key for _, key in found[1:])
+
+    def _page(self, write: Create, page: list[NewPartition]) -> dict[str, Any]:
+        return {
+            "source": write.source,
+            "op": write.op,
+            "keys": [new.key for new in page],
+            "payloads": [new.payload_text for new in page],
+            "priorities": [new.priority for new in page],
+        }
+
+    def end_with_heads(self, call: Call, write: End) -> bool:
+        """End a tenure and put its head records."""
+        parameters = {**given.end(write), **_columns(write.heads)}
+        return bool(self.ask(call, combined.end_with_heads, parameters, **_shape(write)))
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next."""
+        call = Call("complete and acquire next", end.key)
+        asked_from = self._marks.of(following.source)
+        ending = {**given.end(end), **_columns(end.heads)}
+        parameters = {**given.prefixed("ended_", self.timed(ending)), **self.queued(following)}
+        shape = {**_shape(end), "new_first": following.new_first, "by_key": following.key is not None}
+        rows = self.ask(call, combined.end_and_acquire, parameters, with_heads=bool(end.heads), **shape)
+        [applied, *row] = rows[0]
+        if not applied:
+            return FusedAnswer(self.refusal(end.source, end.key))
+        found = partition_of(row) if row[0] is not None else None
+        if following.key is None:
+            self._marks.acquired(following.source, found, asked_from)
+        return FusedAnswer(Answer(True), found)
+
+    def audited(self, call: Call, write: Act, held: bool) -> Rows:
+        """Carry out an action and audit it."""
+        text = self.text(combined.act_and_audit, self.database.dialect, write.action, held=held)
+        return self.execute(call, text, given.act(write))
+
+
+def _shape(write: End) -> dict[str, Any]:
+    """Return which statement ends a tenure."""
+    return {
+        "slot": write.fence.token % 8,
+        "keep_progress": write.progress is KEEP,
+        "clear_staged": write.clear_staged,
+    }

@@ -1,0 +1,64 @@
+"""A deadline on this side for calls that wait on a socket.
+
+A server process that is stopped, or a network that swallows packets, answers nothing and closes nothing; its
+own timeouts do not work then. One daemon thread shuts the socket of an overdue call down, which ends the call.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+_LOOK_SECONDS: Final = 0.25
+
+
+class Watchdog:
+    """Shuts sockets down whose calls take too long. A forked child needs one of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: dict[int, tuple[float, int]] = {}
+        self._next = 0
+        self._busy = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watch(self, descriptor: int, seconds: float) -> Iterator[None]:
+        """Shut the socket ``descriptor`` down if the block takes longer than ``seconds``."""
+        with self._lock:
+            self._next += 1
+            call = self._next
+            self._calls[call] = (time.monotonic() + seconds, descriptor)
+            if not self._busy.is_set():
+                self._busy.set()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look, name="coordination-watchdog", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls.pop(call, None)
+
+    def _look(self) -> None:
+        while self._busy.wait():
+            time.sleep(_LOOK_SECONDS)
+            with self._lock:
+                now = time.monotonic()
+                for call, (deadline, descriptor) in list(self._calls.items()):
+                    if deadline <= now:
+                        _shut_down(descriptor)
+                        del self._calls[call]
+                if not self._calls:
+                    self._busy.clear()
+
+
+def _shut_down(descriptor: int) -> None:
+    """End the connection without closing the descriptor, which its owner still holds."""
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
+        connection.shutdown(socket.SHUT_RDWR)
