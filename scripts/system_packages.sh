@@ -34,7 +34,9 @@ fi
 may_install=false
 [ "$(id -u)" -ne 0 ] || may_install=true
 if $may_install; then
-    apt-get update -qq
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    apt-get update -qq >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
 
 packages=()
@@ -56,7 +58,7 @@ if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 fi
 echo "Installing ${packages[*]}"
 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-    -o Dpkg::Options::=--force-confold "${packages[@]}" >/dev/null
+    -o Dpkg::Options::=--force-confold "${packages[@]}" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 
 for need in "${missing[@]}"; do
     "has_$need" || { echo "${packages[*]} installed, and still no $need was found." >&2; exit 1; }
