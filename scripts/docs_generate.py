@@ -1,0 +1,182 @@
+"""Write what the docs take from the code between their markers, or check that it is fresh.
+
+usage: python scripts/docs_generate.py [--check]
+
+A page names what it wants: ``<!-- from the code: NAME -->`` … ``<!-- end -->``; the text between is replaced.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from airflow_coordination.get_provider_info import get_provider_info
+from airflow_coordination.leases import errors, metrics
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.transitions import diagram
+from scripts.docs_limits import LIMITS, TIMERS, Constant
+
+ROOT = Path(__file__).resolve().parent.parent
+MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
+
+
+def table(*heads: str, rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+
+
+def shown(value: object) -> str:
+    """Return a default as people read it."""
+    if value is None:
+        return "none"
+    if isinstance(value, timedelta):
+        return _duration(value.total_seconds())
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size and seconds % size == 0:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{seconds:g} seconds"
+
+
+def state_diagram() -> str:
+    """Return the state table as a diagram."""
+    return f"```mermaid\n{diagram()}```\n"
+
+
+def params(documented: type) -> dict[str, str]:
+    """Return the ``:param x:`` texts of a class."""
+    found = re.findall(r":param (\w+): (.*?)(?=\n\s*:|\Z)", inspect.getdoc(documented) or "", re.S)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def settings() -> str:
+    """Return every setting with its default."""
+    texts = params(Settings)
+    rows = [(f"`{field.name}`", shown(field.default), code(texts[field.name])) for field in fields(Settings)]
+    return table("setting", "default", "meaning", rows=rows)
+
+
+def code(text: str) -> str:
+    """Return a docstring's text as Markdown."""
+    return re.sub(r"``(.+?)``", r"`\1`", text).rstrip(".")
+
+
+def constants(listed: Iterable[Constant]) -> Callable[[], str]:
+    """Return a writer of a table of constants."""
+    return lambda: table("what", "value", "name in the code", rows=[_constant(each) for each in listed])
+
+
+def _constant(constant: Constant) -> tuple[str, str, str]:
+    value = getattr(import_module(f"airflow_coordination.{constant.module}"), constant.name)
+    return constant.meaning, constant.shown(value), f"`{constant.module}.{constant.name}`"
+
+
+def metric_names() -> str:
+    """Return the full names of the metrics for a source named flights."""
+    return table(
+        "metric",
+        "full name for the source `flights`",
+        rows=[(f"`{m}`", f"`{metrics.full_name('flights', m)}`") for m in metrics.Metric],
+    )
+
+
+def error_tree() -> str:
+    """Return the tree in the docstring of ``leases.errors``."""
+    return (
+        "```text\n" + inspect.cleandoc(re.search(r"::\n\n(.*?)\n\n(?=\S)", errors.__doc__ or "", re.S)[1]) + "\n```\n"
+    )
+
+
+def options() -> str:
+    """Return the options of Airflow's section ``[coordination]``."""
+    found = get_provider_info()["config"]["coordination"]["options"]
+    rows = [
+        (f"`{name}`", f"`{option['default']}`" if option["default"] else "empty", option["description"].rstrip("."))
+        for name, option in found.items()
+    ]
+    return table("option", "default", "meaning", rows=rows)
+
+
+def connection_fields() -> str:
+    """Return the extra fields of the connection type."""
+    connection = next(
+        each for each in get_provider_info()["connection-types"] if each["connection-type"] == "coordination"
+    )
+    standard = [(f"`{name}`", label) for name, label in connection["ui-field-behaviour"]["relabeling"].items()]
+    extra = [
+        (f"extra `{name}`", field.get("description") or field["label"])
+        for name, field in connection["conn-fields"].items()
+    ]
+    return table("field", "holds", rows=[(name, text.rstrip(".")) for name, text in standard + extra])
+
+
+def commands() -> str:
+    """Return the commands with their options."""
+    from airflow_coordination.cli.commands import COMMANDS, STORE_COMMANDS
+
+    named = [(each.name, each) for each in COMMANDS] + [(f"store {each.name}", each) for each in STORE_COMMANDS]
+    rows = [
+        (f"`{name}`", each.help, " ".join(f"`{_flag(option.flags)}`" for option in each.options))
+        for name, each in named
+    ]
+    return table("command", "does", "arguments and options", rows=rows)
+
+
+def _flag(flags: tuple[str, ...]) -> str:
+    return flags[-1] if flags[-1].startswith("-") else flags[-1].upper()
+
+
+WRITERS: dict[str, Callable[[], str]] = {
+    "state diagram": state_diagram,
+    "settings": settings,
+    "timers": constants(TIMERS),
+    "limits": constants(LIMITS),
+    "metrics": metric_names,
+    "error tree": error_tree,
+    "options": options,
+    "connection fields": connection_fields,
+    "commands": commands,
+}
+
+
+def fresh(text: str) -> str:
+    """Return a page with all its marked parts as the code has them now."""
+    return MARKED.sub(lambda match: match["open"] + WRITERS[match["name"]]() + match["close"], text)
+
+
+def stale() -> Iterator[tuple[Path, str]]:
+    """Yield each page that differs from what the code says, with its fresh text."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        text = page.read_text()
+        if (new := fresh(text)) != text:
+            yield page, new
+
+
+def main(check: bool) -> int:
+    """Write or check; return the exit code."""
+    pages = list(stale())
+    for page, text in pages:
+        print(f"{'stale' if check else 'written'}: {page.relative_to(ROOT)}")
+        if not check:
+            page.write_text(text)
+    return int(check and bool(pages))
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))

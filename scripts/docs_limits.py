@@ -1,0 +1,65 @@
+"""Which constants of the code the page of timers and limits shows, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+def plain(value: object) -> str:
+    """Return a number as people read it."""
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g} seconds"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def unit(name: str) -> Callable[[object], str]:
+    """Return a writer of numbers in this unit."""
+    return lambda value: f"{plain(value)} {name}"
+
+
+def kib(value: object) -> str:
+    """Return a size in bytes as KiB."""
+    return f"{int(str(value)) // 1024} KiB"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One row.
+
+    :param meaning: what it is, for people.
+    :param module: where it is, below the package.
+    :param name: its name there.
+    :param shown: how its value is written.
+    """
+
+    meaning: str
+    module: str
+    name: str
+    shown: Callable[[object], str] = plain
+
+
+TIMERS = (
+    Constant("Renewals in one ownership timeout", "leases.settings", "RENEWALS_PER_LEASE"),
+    Constant("Between two sweeps of a sensor", "leases.settings", "SWEEP_INTERVAL"),
+    Constant("First pause before a call to the store is repeated", "leases.settle", "FIRST_PAUSE", unit("seconds")),
+    Constant(
+        "Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", unit("seconds")
+    ),
+    Constant("Probability that an acquire starts at the class “new”", "leases.settings", "NEW_FIRST_PROBABILITY"),
+)
+
+LIMITS = (
+    Constant("A partition key", "leases.names", "MAX_KEY_BYTES", unit("bytes of UTF-8")),
+    Constant("A source with its prefix, as stored", "leases.names", "MAX_SOURCE_BYTES", unit("bytes of UTF-8")),
+    Constant("A dataset's name", "outputs.attempts", "MAX_DATASET_BYTES", unit("bytes of UTF-8")),
+    Constant("A payload, as JSON", "leases.documents", "MAX_PAYLOAD_BYTES", kib),
+    Constant("Progress and global state, as JSON", "leases.documents", "MAX_PROGRESS_BYTES", kib),
+    Constant("Depth of a JSON document", "leases.documents", "MAX_DEPTH", unit("levels")),
+    Constant("The block list of one partition", "leases.blocks", "MAX_BLOCKS_BYTES", kib),
+    Constant("A partition's last error, cut after", "leases.tenures", "MAX_ERROR_CHARACTERS", unit("characters")),
+    Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
+    Constant("Endings that a partition remembers", "leases.partition", "RING_SIZE"),
+    Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
+)

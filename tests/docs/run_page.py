@@ -1,0 +1,42 @@
+"""Run the steps of one page in a process of its own: python run_page.py STEPS.json, in an empty directory."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+
+def printed(step, namespace):
+    """Carry one step out and return what it printed."""
+    if step["kind"] == "file":
+        path = Path(step["name"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(step["text"])
+        return ""
+    if step["kind"] == "shell":
+        return subprocess.run(["bash", "-euc", step["text"]], check=True, stdout=subprocess.PIPE, text=True).stdout
+    with redirect_stdout(io.StringIO()) as output:
+        exec(compile("\n" * step["line"] + step["text"], "page", "exec"), namespace)
+    return output.getvalue()
+
+
+def bare(text):
+    """Return a text without what nobody sees: blanks at line ends, empty lines at its end."""
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+def main(steps):
+    """Run all steps in one namespace; stop at the first that prints something else than the page says."""
+    namespace = {"__name__": "page"}
+    for step in steps:
+        output = printed(step, namespace)
+        if step["prints"] is not None and bare(output) != bare(step["prints"]):
+            sys.exit(f"line {step['line']} prints\n{output}\nbut the page says\n{step['prints']}")
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()))

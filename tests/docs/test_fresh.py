@@ -1,0 +1,65 @@
+"""What the docs take from the code is what the code says now."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import airflow_coordination.outputs
+from airflow_coordination.leases import CoordinationError, Metric
+from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
+from tests.docs.pages import PAGES, label
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_generated_parts_are_fresh(page):
+    """Otherwise: python scripts/docs_generate.py."""
+    text = page.read_text()
+    assert fresh(text) == text
+
+
+def test_every_writer_is_used_and_every_marker_is_closed():
+    """A part that no page shows, or that is never ended, would go stale unseen."""
+    texts = [page.read_text() for page in PAGES]
+    used = {match["name"] for text in texts for match in MARKED.finditer(text)}
+    assert used == WRITERS.keys()
+    assert sum(text.count("<!-- from the code: ") for text in texts) == sum(len(MARKED.findall(text)) for text in texts)
+
+
+def test_a_changed_page_is_seen():
+    """The check can fail."""
+    text = (ROOT / "docs/explanation/protocol.md").read_text()
+    changed = text.replace("ASSIGNED --> COMPLETED", "ASSIGNED --> CLOSED")
+    assert changed != text
+    assert fresh(changed) == text
+
+
+def _errors(base=CoordinationError):
+    for error in base.__subclasses__():
+        yield error
+        yield from _errors(error)
+
+
+def test_every_error_has_its_place():
+    """What it means and what to do; the base of bad input is explained by its own section."""
+    assert airflow_coordination.outputs.OutputError
+    page = (ROOT / "docs/reference/errors.md").read_text()
+    ours = {error.__name__ for error in _errors() if error.__module__.startswith("airflow_coordination.")}
+    missing = {name for name in ours if f"\n## {name}\n" not in page}
+    assert missing == set()
+    named = {line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")}
+    assert {name for name in named if name.endswith("Error")} - ours <= {"PartitionFailedError"}
+
+
+def test_every_metric_is_explained():
+    """Each name of the seed, in a sentence of its own."""
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    assert [metric for metric in Metric if f"`{metric}`: " not in page] == []
+
+
+def test_every_public_name_of_the_top_is_documented():
+    """A name that no page mentions is a name that nobody finds."""
+    text = "".join(page.read_text() for page in PAGES)
+    assert [name for name in airflow_coordination.__all__ if name not in text] == []
+    assert inspect.getdoc(airflow_coordination)
