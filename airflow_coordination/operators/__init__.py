@@ -1,1 +1,21 @@
-"""Operators that create and process partitions."""
+"""Operators that create and process partitions, loaded when they are first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+
+__all__ = ["CreatePartitionsOperator", "LeasedSparkSubmitOperator"]
+
+_HOMES = {"CreatePartitionsOperator": "create_partitions", "LeasedSparkSubmitOperator": "spark_submit"}
+
+
+def __getattr__(name: str) -> object:
+    """Load an operator from its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
