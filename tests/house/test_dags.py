@@ -9,13 +9,13 @@ import sys
 from tests.house.tree import ROOT
 
 WATCHED_IMPORT = """
-import runpy, sys
+import gc, runpy, sys
 from airflow.sdk import DAG  # whatever Airflow itself opens, it opens here
 touched = []
 sys.addaudithook(lambda event, args: touched.append((event, args)) if event in {
     "socket.connect", "socket.getaddrinfo", "sqlite3.connect"} else None)
 found = runpy.run_path(sys.argv[1])
-dags = [each.dag_id for each in found.values() if isinstance(each, DAG)]
+dags = [each for each in gc.get_objects() if isinstance(each, DAG)]
 sys.exit(f"touched {touched}" if touched else None if dags else "no DAG in it")
 """
 

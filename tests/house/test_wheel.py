@@ -58,6 +58,7 @@ def test_metadata_says_what_the_project_file_says(contents):
 
 def test_wheel_passes_the_general_checks(wheel):
     """No stray top levels, duplicates or bytecode."""
-    command = [str(Path(sys.executable).with_name("check-wheel-contents")), str(wheel)]
+    # W004: Alembic loads its revisions by path and names them by number.
+    command = [str(Path(sys.executable).with_name("check-wheel-contents")), "--ignore", "W004", str(wheel)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stdout
