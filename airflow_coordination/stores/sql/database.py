@@ -15,9 +15,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.sql.calls import Call
-from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
-Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Parameters = Mapping[str, Any]
 Rows = Sequence[Sequence[Any]]
 
 _inherited: list[Engine] = []
@@ -27,15 +27,15 @@ _inherited: list[Engine] = []
 class Run(Protocol):
     """Executes one statement and returns its rows."""
 
-    def __call__(self, statement: str, parameters: Parameters) -> Rows:
+    def __call__(self, statement: Statement, parameters: Parameters) -> Rows:
         """Return the rows, none for a statement that gives none."""
 
 
 def run_on(connection: Connection) -> Run:
     """Return what executes statements on ``connection``."""
 
-    def run(statement: str, parameters: Parameters) -> Rows:
-        result = connection.exec_driver_sql(statement, parameters)
+    def run(statement: Statement, parameters: Parameters) -> Rows:
+        result = connection.exec_driver_sql(statement.text, statement.bind(parameters))
         return result.fetchall() if result.returns_rows else ()
 
     return run
@@ -75,10 +75,6 @@ class Database(ABC):
         """Return a new engine."""
 
     @abstractmethod
-    def transaction(self, call: Call) -> AbstractContextManager[Run]:
-        """Hold one transaction for several statements; commit at the end, roll back on an error."""
-
-    @abstractmethod
     def setting_up(self) -> AbstractContextManager[Connection]:
         """Give a connection in a transaction that no other process's set-up runs beside."""
 
@@ -94,21 +90,21 @@ class Database(ABC):
         """Wait for this process's turn to write, where writers take turns."""
         return _no_turn()
 
-    def fetch(self, call: Call, statement: str, parameters: Parameters) -> Rows:
+    def fetch(self, call: Call, statement: Statement, parameters: Parameters) -> Rows:
         """Execute one statement and return its rows."""
         if not call.writes:
             return self._fetch(call, statement, parameters)
         with self.writing(call):
             return self._fetch(call, statement, parameters)
 
-    def _fetch(self, call: Call, statement: str, parameters: Parameters) -> Rows:
+    def _fetch(self, call: Call, statement: Statement, parameters: Parameters) -> Rows:
         with self.connected(call) as connection:
             return run_on(connection)(statement, parameters)
 
     @contextmanager
     def connected(self, call: Call) -> Iterator[Connection]:
         """Give a connection for one call; the engine's exceptions become ours."""
-        connection = self._connect(call)
+        connection = self.connect(self.engine, call)
         try:
             with self.watched(connection):
                 yield connection
@@ -117,9 +113,10 @@ class Database(ABC):
         finally:
             connection.close()
 
-    def _connect(self, call: Call) -> Connection:
+    def connect(self, engine: Engine, call: Call) -> Connection:
+        """Return a connection of ``engine``."""
         try:
-            return self.engine.connect()
+            return engine.connect()
         except (DBAPIError, PoolTimeoutError) as error:
             raise self.cannot_connect(error, call) from error
 

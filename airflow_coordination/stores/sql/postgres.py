@@ -11,11 +11,11 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.sql.calls import Call, no_schema, one_line
-from airflow_coordination.stores.sql.database import Database, Run, run_on
+from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.watchdog import Watchdog
 
@@ -45,6 +45,14 @@ def _seconds(url: URL, name: str, default: float) -> float:
     return value
 
 
+class _Cursor(psycopg.RawCursor[Any]):
+    """Sends statements as they are: parsing long ones for parameters costs more than the server needs for them."""
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> _Cursor:
+        """Execute ``query``; SQLAlchemy gives an empty mapping for no parameters, which this kind refuses."""
+        return super().execute(query, params or None, **options)
+
+
 class PostgresDatabase(Database):
     """A PostgreSQL database.
 
@@ -62,6 +70,10 @@ class PostgresDatabase(Database):
         self._watchdog = Watchdog()
 
     @property
+    def _plain_url(self) -> URL:
+        return self.url.difference_update_query(("statement_timeout", "pool_size", "connect_timeout"))
+
+    @property
     def has_password(self) -> bool:
         """Whether the URL carries a secret."""
         return self.url.password is not None or any(name in self.url.query for name in _SECRET_PARAMETERS)
@@ -76,7 +88,7 @@ class PostgresDatabase(Database):
         """Return an engine whose connections are in autocommit mode; also called once in every forked child."""
         self._watchdog = Watchdog()
         return create_engine(
-            self.url.difference_update_query(("statement_timeout", "pool_size", "connect_timeout")),
+            self._plain_url,
             isolation_level="AUTOCOMMIT",
             poolclass=QueuePool,
             pool_size=self._pool_size,
@@ -86,7 +98,7 @@ class PostgresDatabase(Database):
             skip_autocommit_rollback=True,
             use_native_hstore=False,
             hide_parameters=True,
-            connect_args=self._connect_arguments(),
+            connect_args={**self._connect_arguments(), "cursor_factory": _Cursor},
         )
 
     def _connect_arguments(self) -> dict[str, Any]:
@@ -95,6 +107,7 @@ class PostgresDatabase(Database):
             "statement_timeout": milliseconds,
             "idle_in_transaction_session_timeout": milliseconds,
             "plan_cache_mode": "force_generic_plan",
+            "jit": "off",
         }
         return {
             "connect_timeout": max(2, round(self._connect_seconds)),
@@ -113,27 +126,19 @@ class PostgresDatabase(Database):
         return self._watchdog.watch(driver.fileno(), self._statement_seconds + GRACE_SECONDS)
 
     @contextmanager
-    def transaction(self, call: Call) -> Iterator[Run]:
-        """Hold one transaction for several statements."""
-        with self.connected(call) as connection:
-            plain = connection.execution_options(isolation_level="READ COMMITTED")
-            with plain.begin():
-                yield run_on(plain)
-
-    @contextmanager
     def setting_up(self) -> Iterator[Connection]:
         """Give a connection in a transaction that holds the set-up's advisory lock."""
-        connection = self._connect(Call("set up the store"))
+        call = Call("set up the store")
+        engine = create_engine(
+            self._plain_url, poolclass=NullPool, hide_parameters=True, connect_args=self._connect_arguments()
+        )
         try:
-            plain = connection.execution_options(isolation_level="READ COMMITTED")
-            with plain.begin():
-                plain.exec_driver_sql("SET LOCAL statement_timeout = 0")
-                plain.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
-                yield plain
+            with self.connect(engine, call) as connection, connection.begin():
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
+                yield connection
         except DBAPIError as error:
-            raise self.meaning(error, Call("set up the store")) from error
-        finally:
-            connection.close()
+            raise self.meaning(error, call) from error
 
     def cannot_connect(self, error: DBAPIError | PoolTimeoutError, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""

@@ -115,8 +115,8 @@ class PostgresStore(SqlStore):
 
     def audited(self, call: Call, write: Act, held: bool) -> Rows:
         """Carry out an action and audit it."""
-        text = self.text(combined.act_and_audit, self.database.dialect, write.action, held=held)
-        return self.execute(call, text, given.act(write))
+        statement = self.statement(combined.act_and_audit, self.database.dialect, write.action, held=held)
+        return self.execute(call, statement, given.act(write))
 
 
 def _shape(write: End) -> dict[str, Any]:

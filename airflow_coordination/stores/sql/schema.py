@@ -47,7 +47,7 @@ def read_facts(database: Database, description: str) -> StoreFacts:
 
     :raises SchemaVersionError: when the tables do not exist, or this code is too old or too new for them.
     """
-    rows = database.fetch(Call("read the store's version", writes=False), read.meta(), {})
+    rows = database.fetch(Call("read the store's version", writes=False), database.dialect.statement(read.meta()), {})
     if not rows:
         raise no_schema(description, "its set-up was never finished")
     facts = StoreFacts(*rows[0])

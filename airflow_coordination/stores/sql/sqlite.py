@@ -102,10 +102,11 @@ class SqliteDatabase(Database):
         event.listen(engine, "connect", _prepare)
         return engine
 
-    def _connect(self, call: Call) -> Connection:
+    def connect(self, engine: Engine, call: Call) -> Connection:
+        """Return a connection; only a set-up makes the file."""
         if not self.file.exists():
             raise no_schema(str(self.file), "it does not exist yet")
-        return super()._connect(call)
+        return super().connect(engine, call)
 
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait in the queue that all writers of this host form."""

@@ -46,15 +46,14 @@ class SqliteStore(SqlStore):
         self._ready()
         shared = self.timed({"source": write.source, "op": write.op})
         with self.database.transaction(call) as run:
-            [[number]] = run(self.text(create.next_page), {})
+            [[number]] = run(self.statement(create.next_page), {})
             first = number * create.PLACES_PER_PAGE
             rows = [
                 {**shared, "key": p.key, "payload": p.payload_text, "priority": p.priority, "ordinal": first + place}
                 for place, p in enumerate(page)
             ]
-            before = _changes(run)
-            run(self.text(create.create_one, self.database.dialect), rows)
-            return _changes(run) - before
+            insert = self.statement(create.create_one, self.database.dialect)
+            return sum(len(run(insert, row)) for row in rows)
 
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Compare a page with what is stored."""
@@ -69,9 +68,10 @@ class SqliteStore(SqlStore):
             return self._end_in(run, write)
 
     def _end_in(self, run: Run, write: End) -> bool:
-        applied = bool(run(self.end_text(write), self.timed(given.end(write))))
+        applied = bool(run(self.ending(write), self.timed(given.end(write))))
         if applied and write.heads:
-            run(self.text(owner.put_heads, _HEAD_VALUES), [self.timed(given.head(head)) for head in write.heads])
+            for head in write.heads:
+                run(self.statement(owner.put_heads, _HEAD_VALUES), self.timed(given.head(head)))
         return applied
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -87,22 +87,18 @@ class SqliteStore(SqlStore):
         parameters = self.timed({**self.queued(following), "ended_key": end.key})
         if following.key is None:
             options = {"new_first": following.new_first, "only": _NOT_THE_ENDED}
-            return run(self.text(acquire.acquire_next, self.database.dialect, **options), parameters)
+            return run(self.statement(acquire.acquire_next, self.database.dialect, **options), parameters)
         if following.key == end.key:
             return ()
-        return run(self.text(acquire.acquire_key, self.database.dialect), parameters)
+        return run(self.statement(acquire.acquire_key, self.database.dialect), parameters)
 
     def audited(self, call: Call, write: Act, held: bool) -> Rows:
         """Carry out an action and audit it in one transaction."""
         self._ready()
         parameters = self.timed(given.act(write))
         with self.database.transaction(call) as run:
-            rows = run(self.text(people.act, self.database.dialect, write.action, held=held), parameters)
+            rows = run(self.statement(people.act, self.database.dialect, write.action, held=held), parameters)
             if rows:
-                run(self.text(people.put_audit, self.database.dialect), parameters)
+                run(self.statement(people.put_audit, self.database.dialect), parameters)
         return rows
 
-
-def _changes(run: Run) -> int:
-    [[changes]] = run("SELECT total_changes()", {})
-    return int(changes)

@@ -33,10 +33,10 @@ from airflow_coordination.leases.writes import (
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
-from airflow_coordination.stores.sql.database import Database, Rows, Run
+from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import StoreFacts, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, order, owner, people, read, sweep
-from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),
@@ -64,7 +64,7 @@ class SqlStore(ABC):
         self.database = database
         self._clock = clock
         self._facts: StoreFacts | None = None
-        self.text = cache(self._text)
+        self.statement = cache(self._statement)
 
     # -- what it is -------------------------------------------------------------------------------------------
 
@@ -104,21 +104,21 @@ class SqlStore(ABC):
 
     # -- executing --------------------------------------------------------------------------------------------
 
-    def _text(self, build: Callable[..., str], *arguments: Any, **options: Any) -> str:
-        return self.database.dialect.text(build(*arguments, **options))
+    def _statement(self, build: Callable[..., str], *arguments: Any, **options: Any) -> Statement:
+        return self.database.dialect.statement(build(*arguments, **options))
 
     def timed(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return ``parameters`` with the clock's time, where the engine's own does not decide."""
         return parameters if self._clock is None else {**parameters, "now": to_micros(self._clock.now())}
 
-    def execute(self, call: Call, statement: str, parameters: dict[str, Any]) -> Rows:
+    def execute(self, call: Call, statement: Statement, parameters: dict[str, Any]) -> Rows:
         """Execute one statement, and return its rows."""
         self._ready()
         return self.database.fetch(call, statement, self.timed(parameters))
 
     def ask(self, call: Call, build: Callable[..., str], parameters: dict[str, Any], **options: Any) -> Rows:
         """Execute the statement that ``build`` makes for this dialect, and return its rows."""
-        return self.execute(call, self.text(build, self.database.dialect, **options), parameters)
+        return self.execute(call, self.statement(build, self.database.dialect, **options), parameters)
 
     # -- steps ------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class SqlStore(ABC):
 
     def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """Return the registered sources with their facts, by name."""
-        rows = self.execute(Call("list the sources", writes=False), self.text(read.list_sources), {})
+        rows = self.execute(Call("list the sources", writes=False), self.statement(read.list_sources), {})
         return [(source, json.loads(facts)) for source, facts in rows]
 
     def create(self, write: Create) -> Created:
@@ -192,18 +192,18 @@ class SqlStore(ABC):
         """Return the answer to a refused write, with the partition as it is now."""
         return Answer(False, self.get(source, key))
 
-    def end_text(self, write: End) -> str:
+    def ending(self, write: End) -> Statement:
         """Return the statement of an ending, without its head records."""
         slot = write.fence.token % 8
         options = {"keep_progress": write.progress is KEEP, "clear_staged": write.clear_staged}
-        return self.text(owner.end, self.database.dialect, slot, **options)
+        return self.statement(owner.end, self.database.dialect, slot, **options)
 
     def end(self, write: End) -> bool:
         """End a tenure and move its head records in one step; return whether it was applied."""
         call = Call(str(write.outcome), write.key)
         if write.heads:
             return self.end_with_heads(call, write)
-        return bool(self.execute(call, self.end_text(write), given.end(write)))
+        return bool(self.execute(call, self.ending(write), given.end(write)))
 
     @abstractmethod
     def end_with_heads(self, call: Call, write: End) -> bool:
@@ -235,7 +235,7 @@ class SqlStore(ABC):
     # -- reading ----------------------------------------------------------------------------------------------
 
     def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: bool) -> list[Partition]:
-        rows = self.execute(Call("read partitions", writes=False), self.text(build, **options), parameters)
+        rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
         return [partition_of(row) for row in rows]
 
     def get(self, source: str, key: str) -> Partition | None:
@@ -262,7 +262,7 @@ class SqlStore(ABC):
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""
-        rows = self.execute(Call("count partitions", writes=False), self.text(read.counts), {"source": source})
+        rows = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
         found = {status: count for status, count in rows}
         return {status: found.get(str(status), 0) for status in PartitionStatus}
 
@@ -281,9 +281,9 @@ class SqlStore(ABC):
         limit: int = 1000,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
-        text = self.text(read.heads, one_dataset=dataset is not None, one_key=key is not None)
+        statement = self.statement(read.heads, one_dataset=dataset is not None, one_key=key is not None)
         parameters = {"source": source, "dataset": dataset, "key": key, "after": after or "", "limit": limit}
-        rows = self.execute(Call("read head records", writes=False), text, parameters)
+        rows = self.execute(Call("read head records", writes=False), statement, parameters)
         return [head_of(row) for row in rows]
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:

@@ -41,7 +41,7 @@ def create_one(dialect: Dialect) -> str:
         ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {_REVIVED},
         payload = :payload, priority = :priority, ordinal = :ordinal, position = :ordinal,
         available_at = {now}, created_at = {now}, updated_at = {now}
-        WHERE deleted = 1 AND create_op <> :op"""
+        WHERE deleted = 1 AND create_op <> :op RETURNING 1"""
 
 
 def _given(dialect: Dialect) -> str:

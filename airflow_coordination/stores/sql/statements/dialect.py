@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 _PARAMETER = re.compile(r"(?<!:):([a-z_0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement for a driver.
+
+    :param text: its parameters are ``:name`` on SQLite and ``$1``, which psycopg need not parse, on PostgreSQL.
+    :param names: the parameters' names in the order of their numbers; empty on SQLite.
+    """
+
+    text: str
+    names: tuple[str, ...]
+
+    def bind(self, parameters: Mapping[str, Any]) -> Mapping[str, Any] | tuple[Any, ...]:
+        """Return the parameters as the driver takes them."""
+        return tuple(parameters[name] for name in self.names) if self.names else parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +40,18 @@ class Dialect:
     now: str
     locks: bool
 
-    def text(self, statement: str) -> str:
-        """Return ``statement`` with its parameters as this engine's driver writes them."""
-        flat = " ".join(statement.split())
-        return _PARAMETER.sub(r"%(\1)s", flat) if self.locks else flat
+    def statement(self, text: str) -> Statement:
+        """Return ``text`` as this engine's driver takes it."""
+        flat = " ".join(text.split())
+        if not self.locks:
+            return Statement(flat, ())
+        numbers: dict[str, int] = {}
+
+        def numbered(found: re.Match[str]) -> str:
+            return f"${numbers.setdefault(found[1], len(numbers) + 1)}"
+
+        numbered_text = _PARAMETER.sub(numbered, flat)
+        return Statement(numbered_text, tuple(numbers))
 
 
 def renamed(statement: str, prefix: str) -> str:
