@@ -1,0 +1,125 @@
+"""Drivers as processes of their own, started as an Airflow task starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from airflow_coordination.leases import HandOver, Lease, Settings, SourceCoordinator
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
+from airflow_coordination.leases.port import PartitionStore
+
+JOBS = Path(__file__).parent / "jobs"
+ROOT = Path(__file__).parents[3]
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that lives for seconds starts and runs at half the cost with these."""
+OWNER = "host/dag/run/task/0/1"
+SMALL = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def eventually(what: Callable[[], object], seconds: float = 90) -> object:
+    """Wait for a sign from a real process."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until, "it never happened"
+        time.sleep(0.05)
+    return found
+
+
+@dataclass
+class Driver:
+    """A driver process that goes on with a tenure, as an Airflow task starts it."""
+
+    process: subprocess.Popen[str]
+    signs: Path
+    output: Path
+    lines: list[dict[str, object]] = field(default_factory=list)
+
+    def reached(self, name: str) -> None:
+        """Wait until the job says that it is there."""
+        eventually(lambda: (self.signs / name).exists() or self.process.poll() is not None)
+        assert (self.signs / name).exists(), self.text()
+
+    def send(self, number: signal.Signals) -> None:
+        os.killpg(self.process.pid, number)
+
+    def wait(self) -> int:
+        return self.process.wait(timeout=90)
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def reports(self, event: str) -> list[dict[str, object]]:
+        marked = [line for line in self.text().splitlines() if line.startswith(REPORT_MARKER)]
+        found = [json.loads(line.removeprefix(REPORT_MARKER)) for line in marked]
+        return [report for report in found if report["event"] == event]
+
+    def counted(self, metric: str) -> int:
+        name = f"flights_source_coordinator_{metric}"
+        return sum(report["counts"].get(name, 0) for report in self.reports("metrics"))
+
+
+@dataclass
+class Task:
+    """What an Airflow task does for a driver: acquires, hands over, starts the process."""
+
+    store: PartitionStore
+    store_url: str
+    output_root: str
+    signs: Path
+    ownership_timeout: timedelta = timedelta(seconds=60)
+    started: list[Driver] = field(default_factory=list)
+
+    def coordinator(self, owner: str = OWNER) -> SourceCoordinator:
+        settings = Settings(ownership_timeout=self.ownership_timeout, retry_delay=timedelta(0))
+        return SourceCoordinator(self.store, source="flights", owner=owner, settings=settings)
+
+    def start(self, job: str, lease: Lease, **changes: object) -> Driver:
+        coordinator = self.coordinator()
+        fields: dict[str, object] = {
+            "source": "flights",
+            "partition_prefix": None,
+            "key": lease.key,
+            "fence": lease.fence,
+            "owner": OWNER,
+            "settings": coordinator.settings,
+            "store_id": self.store.store_id,
+            "output_root": self.output_root,
+        }
+        handover = HandOver(**fields | changes)
+        conf = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
+        environment = os.environ | {
+            HANDOVER_VARIABLE: handover.to_json(),
+            STORE_VARIABLE: self.store_url,
+            "PYSPARK_SUBMIT_ARGS": f"--master local[1] {conf} pyspark-shell",
+            "PYTHONPATH": str(ROOT),
+            "SIGNS": str(self.signs),
+            "JAVA_TOOL_OPTIONS": JAVA_OPTIONS,
+        }
+        output = self.signs / f"driver-{len(self.started)}.log"
+        with output.open("w") as stream:
+            process = subprocess.Popen(
+                [sys.executable, str(JOBS / job)],
+                env=environment,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                start_new_session=True,
+            )
+        self.started.append(Driver(process, self.signs, output))
+        return self.started[-1]

@@ -1,0 +1,129 @@
+"""Real driver processes that are killed, stopped, or lose their lease."""
+
+from __future__ import annotations
+
+import signal
+import time
+from datetime import timedelta
+
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.spark import Complete, drain, read_completed
+from tests.integration.spark.drivers import Task, eventually
+
+
+def rows(spark, task: Task) -> list[int]:
+    frame = read_completed(spark, store=task.store, source="flights", dataset="rows")
+    return sorted(row.id for row in frame.collect())
+
+
+def test_a_driver_killed_after_saving_loses_and_doubles_nothing(spark, task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    (task.signs / "written 1.hold").touch()
+    first = task.start("in_parts.py", coordinator.get_next_partition())
+    first.reached("written 1")  # the first block is saved, the second is finished but not saved
+    first.send(signal.SIGKILL)
+    first.wait()
+    (task.signs / "written 1.hold").unlink()
+    lease = coordinator.retake("p") or taken_by_next_try(task)
+    second = task.start("in_parts.py", lease, owner=lease.partition.owner)
+    assert second.wait() == 0, second.text()
+    assert (task.signs / "started at 1").exists()
+    assert rows(spark, task) == list(range(30))
+    assert [report["outcome"] for report in second.reports("ended")] == ["completed"]
+    assert second.counted("partitionsCompleted") == 1
+
+
+def taken_by_next_try(task: Task):
+    lease = task.coordinator(owner="host/dag/run/task/0/2").retake("p")
+    assert lease is not None
+    return lease
+
+
+def test_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task) -> None:
+    task.ownership_timeout = timedelta(seconds=4)
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    (task.signs / "written.hold").touch()
+    with coordinator.heartbeat(lease := coordinator.get_next_partition()):
+        zombie = task.start("at_once.py", lease)
+        eventually(lambda: zombie.reports("began") or zombie.process.poll() is not None)
+    zombie.reached("written")
+    zombie.send(signal.SIGSTOP)
+    (task.signs / "written.hold").unlink()
+
+    def main(spark, lease):
+        with lease.publish("rows") as block:
+            spark.range(1_000, 1_100).write.parquet(block.path)
+        return Complete()
+
+    def second_driver():
+        return drain(
+            main,
+            store=task.store,
+            source="flights",
+            spark=spark,
+            output_root=task.output_root,
+            ownership_timeout=timedelta(seconds=60),
+        ).completed
+
+    eventually(second_driver)
+    zombie.send(signal.SIGCONT)
+    assert zombie.wait() == 3, zombie.text()
+    assert rows(spark, task) == list(range(1_000, 1_100))
+    [refused] = zombie.reports("refused")
+    assert f"Partition 'p' is not owned under fence {lease.fence}: this tenure ended: lost" in refused["message"]
+    assert "nobody holds it now" in refused["message"]
+    assert [report["outcome"] for report in zombie.reports("ended")] == ["lost"]
+    assert zombie.counted("partitionNotOwnedErrors") == 1
+    assert zombie.counted("partitionsCompleted") == 0
+
+
+def test_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task) -> None:
+    task.ownership_timeout = timedelta(seconds=20)
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("long.py", coordinator.get_next_partition())
+    driver.reached("running")
+    successor = task.coordinator(owner="host/dag/run/task/0/2").retake("p")
+    started = time.monotonic()
+    assert driver.wait() == 3, driver.text()
+    assert time.monotonic() - started < 2.4 + 5 + 3  # one jittered renewal, cancelling, and Python and the JVM leaving
+    [refused] = driver.reports("refused")
+    assert "this tenure ended: retaken" in refused["message"]
+    assert f"it is now held by 'host/dag/run/task/0/2' under fence {successor.fence}" in refused["message"]
+    assert coordinator.partition("p").fence == successor.fence
+
+
+def test_sigterm_gives_the_lease_back_within_five_seconds(task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("long.py", coordinator.get_next_partition())
+    driver.reached("running")
+    driver.process.send_signal(signal.SIGTERM)
+    eventually(lambda: coordinator.partition("p").status is PartitionStatus.UNASSIGNED, 5)
+    assert driver.wait() == 143, driver.text()
+    partition = coordinator.partition("p")
+    assert partition.endings[-1].outcome is Outcome.GIVEN_UP
+    assert (partition.failures, partition.lost_leases) == (0, 0)
+
+
+def test_a_function_that_does_not_let_itself_be_stopped_is_left(task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("stuck.py", coordinator.get_next_partition())
+    driver.reached("running")
+    driver.process.send_signal(signal.SIGTERM)
+    assert driver.wait() == 143, driver.text()
+    assert (task.signs / "interrupted").exists()
+    assert coordinator.partition("p").endings[-1].outcome is Outcome.GIVEN_UP
+
+
+def test_a_driver_on_another_store_refuses_to_start(task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("at_once.py", coordinator.get_next_partition(), store_id="another-store")
+    assert driver.wait() == 1
+    [refused] = driver.reports("refused")
+    assert "belongs to store another-store" in refused["message"]
+    assert task.store.store_id in refused["message"]

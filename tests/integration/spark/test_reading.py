@@ -1,0 +1,190 @@
+"""``read_completed`` returns exactly the published rows, whatever blocks look like."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.outputs import OutputError
+from airflow_coordination.spark import Close, Complete, drain, read_completed
+from airflow_coordination.stores import open_store
+
+
+@pytest.fixture
+def store() -> PartitionStore:
+    return open_store("memory://")
+
+
+@pytest.fixture
+def run(spark, store: PartitionStore, output_root: str):
+    """Create partitions and drain them all with a function."""
+
+    def run(main, keys=("a", "b"), max_leases=None):
+        SourceCoordinator(store, source="s", owner="a test").create_partitions(keys)
+        drained = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=max_leases)
+        assert drained.failed == 0, drained.errors
+
+    return run
+
+
+@pytest.fixture
+def rows(spark, store: PartitionStore):
+    def rows(dataset: str = "d", **more: object) -> list[tuple[object, ...]]:
+        frame = read_completed(spark, store=store, source="s", dataset=dataset, **more)
+        return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+    return rows
+
+
+def published(lease, frame, **how: object) -> None:
+    with lease.publish("d", **how) as block:
+        frame.write.parquet(block.path)
+
+
+def test_partition_columns_survive_and_keep_one_type(spark, store, run, rows) -> None:
+    def main(spark, lease):
+        values = {"a": ["01", "x/y=[*]%"], "b": ["02", None]}[lease.partition.key]
+        frame = spark.createDataFrame([(1, values[0], 7), (2, values[1], 8)], "id int, name string, month int")
+        with lease.publish("d") as block:
+            frame.write.partitionBy("name", "month").parquet(block.path)
+        return Complete()
+
+    run(main)
+    assert rows() == [(1, "01", 7), (1, "02", 7), (2, "x/y=[*]%", 8), (2, None, 8)]
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert frame.columns == ["id", "name", "month"]
+    assert frame.where("month = 8").count() == 2
+
+
+def test_schemas_merge_by_name(run, rows) -> None:
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            published(lease, spark.sql("select 1 as id, 'x' as old"))
+        else:
+            published(lease, spark.sql("select 2.5D as added, 2 as id"))
+        return Complete()
+
+    run(main)
+    assert rows() == [(1, "x", None), (2, None, 2.5)]
+
+
+def test_blocks_of_one_schema_are_one_scan(spark, store, run) -> None:
+    def main(spark, lease):
+        frame = spark.range(4).selectExpr("id", "id % 2 as half")
+        with lease.publish("d") as block:
+            frame.write.partitionBy("half").parquet(block.path)
+        return Complete()
+
+    run(main, keys=[f"k{i}" for i in range(5)])
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert str(frame._jdf.queryExecution().optimizedPlan()).count("Relation") == 1
+    assert frame.count() == 20
+    assert "PartitionFilters: [isnotnull(half" in frame.where("half = 1")._jdf.queryExecution().toString()
+
+
+def test_a_new_generation_replaces_and_carried_over_progress_adds(run, rows, store) -> None:
+    passes = iter([Close(timedelta(0), state={"n": 1}), Close(timedelta(0)), Close(timedelta(0)), Complete()])
+    numbers = iter(range(4))
+    seen = []
+
+    def main(spark, lease):
+        published(lease, spark.range((n := next(numbers)), n + 1))
+        return next(passes)
+
+    for _ in range(4):
+        run(main, ["a"], max_leases=1)
+        seen.append(rows())
+    assert seen == [[(0,)], [(0,), (1,)], [(2,)], [(3,)]]
+    [head] = store.heads("s|PARTITION")
+    assert (len(head.blocks), head.rows) == (1, 1)
+
+
+def test_appending_adds_to_what_earlier_passes_published(run, rows, store) -> None:
+    numbers = iter(range(3))
+
+    def main(spark, lease):
+        published(lease, spark.range((n := next(numbers)), n + 1), mode="append")
+        published(lease, spark.range(n + 10, n + 11), mode="append")
+        return Close(timedelta(0))
+
+    for _ in range(3):
+        run(main, ["a"], max_leases=1)
+    assert rows() == [(0,), (1,), (10,), (11,), (12,), (2,)]
+    [head] = store.heads("s|PARTITION")
+    assert (len(head.blocks), head.rows) == (1, 6)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "options"), [("orc", {}), ("json", {}), ("csv", {"header": "true", "inferSchema": "true"})]
+)
+def test_other_formats_are_counted_and_read(run, rows, store, file_format: str, options: dict[str, str]) -> None:
+    def main(spark, lease):
+        with lease.publish("d", format=file_format, options=options) as block:
+            spark.range(3).write.format(file_format).options(**options).save(block.path)
+        return Complete()
+
+    run(main)
+    assert rows() == [(n,) for n in (0, 0, 1, 1, 2, 2)]
+    assert [head.rows for head in store.heads("s|PARTITION")] == [3, 3]
+
+
+def test_files_nobody_published_are_never_read(run, rows) -> None:
+    def main(spark, lease):
+        with lease.publish("d") as block:
+            spark.range(1).write.parquet(block.path)
+        spark.range(100, 105).write.mode("append").parquet(block.path)  # a late writer in the same directory
+        return Complete()
+
+    run(main, keys=["a"])
+    assert rows() == [(0,)]
+
+
+def test_an_empty_block_keeps_its_schema(run, rows, spark, store) -> None:
+    def main(spark, lease):
+        published(lease, spark.range(0))
+        return Complete()
+
+    run(main)
+    assert rows() == []
+    assert read_completed(spark, store=store, source="s", dataset="d").columns == ["id"]
+
+
+def test_nothing_published_says_so_or_gives_the_schema(spark, store, run, rows) -> None:
+    with pytest.raises(OutputError) as caught:
+        rows("clean")
+    assert str(caught.value) == (
+        "Cannot read dataset 'clean' of source 's': in_memory (this process only) has no published output of it "
+        "(published datasets: none). Complete a partition first. Give schema=… to get an empty DataFrame"
+    )
+    assert rows("clean", schema="id long, month int") == []
+
+
+def test_a_missing_data_file_names_the_partition(run, rows, output_root: str) -> None:
+    def main(spark, lease):
+        published(lease, spark.range(1))
+        return Complete()
+
+    run(main)
+    victim = next(path for path in Path(output_root).rglob("*.parquet") if "-a/" in str(path))
+    victim.unlink()
+    with pytest.raises(OutputError) as caught:
+        rows()
+    assert "partition 'a' of source 's|PARTITION'" in str(caught.value)
+    assert f"{victim} is missing" in str(caught.value)
+
+
+def test_the_listing_setting_is_put_back(spark, run, rows) -> None:
+    name = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+
+    def main(spark, lease):
+        published(lease, spark.range(1))
+        return Complete()
+
+    run(main)
+    before = spark.conf.get(name)
+    rows()
+    assert spark.conf.get(name) == before
