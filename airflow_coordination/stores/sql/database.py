@@ -1,23 +1,27 @@
-"""The narrow part below the store: connections, transactions and the engine's exceptions."""
+"""The narrow part below the store: connections, transactions and the engine's exceptions.
+
+Statements go to the driver's own cursor: SQLAlchemy gives engine, pool and schema, but describing 34 columns
+anew for every answer would cost more than the statement itself.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import PoolProxiedConnection
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
-Parameters = Mapping[str, Any]
 Rows = Sequence[Sequence[Any]]
 
 _inherited: list[Engine] = []
@@ -27,16 +31,19 @@ _inherited: list[Engine] = []
 class Run(Protocol):
     """Executes one statement and returns its rows."""
 
-    def __call__(self, statement: Statement, parameters: Parameters) -> Rows:
+    def __call__(self, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Return the rows, none for a statement that gives none."""
 
 
-def run_on(connection: Connection) -> Run:
-    """Return what executes statements on ``connection``."""
+def run_on(connection: Any) -> Run:
+    """Return what executes statements on a driver's connection."""
 
-    def run(statement: Statement, parameters: Parameters) -> Rows:
-        result = connection.exec_driver_sql(statement.text, statement.bind(parameters))
-        return result.fetchall() if result.returns_rows else ()
+    def run(statement: Statement, parameters: Mapping[str, Any]) -> Rows:
+        cursor = connection.cursor()
+        cursor.execute(statement.text, statement.bind(parameters))
+        rows: Rows = cursor.fetchall() if cursor.description else ()
+        cursor.close()
+        return rows
 
     return run
 
@@ -47,6 +54,9 @@ class Database(ABC):
     :param url: where it is.
     :param dialect: what it says differently.
     """
+
+    driver_error: type[Exception]
+    """The base of the driver's exceptions."""
 
     def __init__(self, url: URL, dialect: Dialect) -> None:
         self.url, self.dialect = url, dialect
@@ -63,12 +73,14 @@ class Database(ABC):
         return self._engine
 
     def _open(self) -> None:
+        if self._process != os.getpid():
+            self._lock = threading.Lock()  # the parent's may have been held by a thread that does not exist here
         with self._lock:
             if self._process != os.getpid() and self._engine is not None:
                 _inherited.append(self._engine)
-                self._engine, self._process = None, os.getpid()
-            if self._engine is None:
-                self._engine = self.make_engine()
+                self._engine = None
+            self._process = os.getpid()
+            self._engine = self._engine or self.make_engine()
 
     @abstractmethod
     def make_engine(self) -> Engine:
@@ -79,50 +91,54 @@ class Database(ABC):
         """Give a connection in a transaction that no other process's set-up runs beside."""
 
     @abstractmethod
-    def meaning(self, error: DBAPIError, call: Call) -> CoordinationError:
-        """Return what the engine's exception means for ``call``."""
+    def meaning(self, error: BaseException, call: Call) -> CoordinationError:
+        """Return what the driver's exception means for ``call``."""
 
-    @abstractmethod
-    def watched(self, connection: Connection) -> AbstractContextManager[object]:
-        """Bound the time that a statement on ``connection`` may take."""
+    def watched(self, connection: Any) -> AbstractContextManager[object]:
+        """Bound the time that a statement on ``connection`` may take, where the driver does not."""
+        return nullcontext()
 
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait for this process's turn to write, where writers take turns."""
-        return _no_turn()
+        return nullcontext()
 
-    def fetch(self, call: Call, statement: Statement, parameters: Parameters) -> Rows:
+    def fetch(self, call: Call, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Execute one statement and return its rows."""
-        if not call.writes:
-            return self._fetch(call, statement, parameters)
-        with self.writing(call):
-            return self._fetch(call, statement, parameters)
-
-    def _fetch(self, call: Call, statement: Statement, parameters: Parameters) -> Rows:
-        with self.connected(call) as connection:
+        turn = self.writing(call) if call.writes else nullcontext()
+        with turn, self.connected(call) as connection:
             return run_on(connection)(statement, parameters)
 
     @contextmanager
-    def connected(self, call: Call) -> Iterator[Connection]:
-        """Give a connection for one call; the engine's exceptions become ours."""
-        connection = self.connect(self.engine, call)
+    def connected(self, call: Call) -> Iterator[Any]:
+        """Give the driver's connection for one call; its exceptions become ours."""
+        checked_out = self._check_out(call)
         try:
-            with self.watched(connection):
-                yield connection
-        except DBAPIError as error:
+            with self.watched(checked_out.dbapi_connection):
+                yield checked_out.dbapi_connection
+        except self.driver_error as error:
+            if self.is_lost(checked_out.dbapi_connection):
+                checked_out.invalidate()
+                self.engine.dispose()
             raise self.meaning(error, call) from error
+        except BaseException:
+            checked_out.invalidate()
+            raise
         finally:
-            connection.close()
+            checked_out.close()
 
-    def connect(self, engine: Engine, call: Call) -> Connection:
-        """Return a connection of ``engine``."""
+    def is_lost(self, connection: Any) -> bool:
+        """Return whether the connection is of no use any more; those pooled beside it are not trusted then either."""
+        return False
+
+    def _check_out(self, call: Call) -> PoolProxiedConnection:
         try:
-            return engine.connect()
-        except (DBAPIError, PoolTimeoutError) as error:
-            raise self.cannot_connect(error, call) from error
+            return self.engine.raw_connection()
+        except (self.driver_error, DBAPIError, PoolTimeoutError) as error:
+            raise self.cannot_connect(original(error), call) from error
 
-    def cannot_connect(self, error: DBAPIError | PoolTimeoutError, call: Call) -> CoordinationError:
+    def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""
-        return call.unavailable(getattr(error, "orig", None) or error)
+        return call.unavailable(error)
 
     def close(self) -> None:
         """Give this process's connections back."""
@@ -130,9 +146,6 @@ class Database(ABC):
             self._engine.dispose()
 
 
-@contextmanager
-def _no_turn() -> Iterator[None]:
-    yield
-
-
-Opener = Callable[[URL, Dialect], Database]
+def original(error: BaseException) -> BaseException:
+    """Return the driver's exception inside one of SQLAlchemy's."""
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error

@@ -15,7 +15,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.sql.calls import Call, no_schema, one_line
-from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.database import Database, original
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.watchdog import Watchdog
 
@@ -61,6 +61,8 @@ class PostgresDatabase(Database):
     :param injected_clock: whether a test's clock decides instead of the server's.
     :raises SettingsError: when one of these makes no sense.
     """
+
+    driver_error = psycopg.Error
 
     def __init__(self, url: URL, *, injected_clock: bool) -> None:
         super().__init__(url.set(drivername="postgresql+psycopg"), dialect.postgresql(injected_clock=injected_clock))
@@ -120,10 +122,13 @@ class PostgresDatabase(Database):
             "tcp_user_timeout": int((self._statement_seconds + GRACE_SECONDS) * 1000),
         }
 
-    def watched(self, connection: Connection) -> AbstractContextManager[object]:
+    def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the wait for an answer, also when the server's process is stopped."""
-        driver: Any = connection.connection.dbapi_connection
-        return self._watchdog.watch(driver.fileno(), self._statement_seconds + GRACE_SECONDS)
+        return self._watchdog.watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
+
+    def is_lost(self, connection: Any) -> bool:
+        """Return whether the connection has ended."""
+        return bool(connection.closed)
 
     @contextmanager
     def setting_up(self) -> Iterator[Connection]:
@@ -133,24 +138,28 @@ class PostgresDatabase(Database):
             self._plain_url, poolclass=NullPool, hide_parameters=True, connect_args=self._connect_arguments()
         )
         try:
-            with self.connect(engine, call) as connection, connection.begin():
+            connection = engine.connect()
+        except DBAPIError as error:
+            raise self.cannot_connect(original(error), call) from error
+        try:
+            with connection, connection.begin():
                 connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
                 yield connection
         except DBAPIError as error:
-            raise self.meaning(error, call) from error
+            raise self.meaning(original(error), call) from error
 
-    def cannot_connect(self, error: DBAPIError | PoolTimeoutError, call: Call) -> CoordinationError:
+    def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""
-        if isinstance(error, DBAPIError) and any(text in str(error.orig) for text in _WRONG_PLACE):
-            reason = one_line(error.orig)
-            return SettingsError("store", self.public_url, f"cannot be used: {reason}", "Check user, password, database")
-        reason = "all its connections are busy" if isinstance(error, PoolTimeoutError) else one_line(error.orig)
+        reason = "all its connections are busy" if isinstance(error, PoolTimeoutError) else one_line(error)
+        if any(text in reason for text in _WRONG_PLACE):
+            remedy = "Check its user, password and database"
+            return SettingsError("store", self.public_url, f"cannot be used: {reason}", remedy)
         return call.unavailable(f"{self.public_url}: {reason}")
 
-    def meaning(self, error: DBAPIError, call: Call) -> CoordinationError:
+    def meaning(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what PostgreSQL's error code means."""
-        cause = error.orig
+        cause = error
         state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
         if state is None or state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05"):
             return call.lost(f"{self.public_url}: {one_line(cause)}")

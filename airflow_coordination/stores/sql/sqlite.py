@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, Connection, Engine
@@ -16,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.sql.calls import Call, no_schema
-from airflow_coordination.stores.sql.database import Database, Run, run_on
+from airflow_coordination.stores.sql.database import Database, Run, original, run_on
 from airflow_coordination.stores.sql.queue import WriteQueue
 from airflow_coordination.stores.sql.statements import dialect
 
@@ -79,6 +80,8 @@ class SqliteDatabase(Database):
     :raises SettingsError: when the path is missing, not absolute, not writable or on a network file system.
     """
 
+    driver_error = sqlite3.Error
+
     def __init__(self, url: URL) -> None:
         super().__init__(url, dialect.sqlite())
         path = url.database or ""
@@ -91,7 +94,7 @@ class SqliteDatabase(Database):
     def make_engine(self) -> Engine:
         """Return an engine whose connections are in autocommit mode."""
         engine = create_engine(
-            self.url,
+            URL.create("sqlite", database=f"file:{quote(str(self.file))}", query={"mode": "rw", "uri": "true"}),
             isolation_level="AUTOCOMMIT",
             poolclass=QueuePool,
             pool_reset_on_return=None,
@@ -102,19 +105,9 @@ class SqliteDatabase(Database):
         event.listen(engine, "connect", _prepare)
         return engine
 
-    def connect(self, engine: Engine, call: Call) -> Connection:
-        """Return a connection; only a set-up makes the file."""
-        if not self.file.exists():
-            raise no_schema(str(self.file), "it does not exist yet")
-        return super().connect(engine, call)
-
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait in the queue that all writers of this host form."""
         return self._queue.turn(call)
-
-    def watched(self, connection: Connection) -> AbstractContextManager[object]:
-        """Do nothing: SQLite's own busy timeout bounds a call."""
-        return nullcontext()
 
     @contextmanager
     def transaction(self, call: Call) -> Iterator[Run]:
@@ -128,15 +121,23 @@ class SqliteDatabase(Database):
         call = Call("set up the store")
         with self.writing(call):
             self.file.touch(mode=0o644)
-            with self.connected(call) as connection:
-                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-                with _immediate(connection):
-                    yield connection
+            try:
+                with self.engine.connect() as connection:
+                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                    with _immediate(connection.connection.dbapi_connection):
+                        yield connection
+            except DBAPIError as error:
+                raise self.meaning(original(error), call) from error
 
-    def meaning(self, error: DBAPIError, call: Call) -> CoordinationError:
+    def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
+        """Return what it means that the file cannot be opened; only a set-up makes it."""
+        if not self.file.exists():
+            return no_schema(str(self.file), "it does not exist yet")
+        return self.meaning(error, call)
+
+    def meaning(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what SQLite's error code means."""
-        cause: Any = error.orig
-        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        cause, code = error, getattr(error, "sqlite_errorcode", 0) & 0xFF
         if "no such table" in str(cause) or "no such column" in str(cause):
             return no_schema(str(self.file))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
@@ -151,12 +152,13 @@ class SqliteDatabase(Database):
 
 
 @contextmanager
-def _immediate(connection: Connection) -> Iterator[None]:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _immediate(connection: Any) -> Iterator[None]:
+    """Hold the write lock of a driver's connection."""
+    connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-        connection.exec_driver_sql("COMMIT")
+        connection.execute("COMMIT")
     except BaseException:
-        if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
-            connection.exec_driver_sql("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
