@@ -1,0 +1,45 @@
+"""The conformance kit on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
+from airflow_coordination.testing.postgres import fresh_database
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def database(postgres_cluster: str) -> Iterator[str]:
+    """URL of a database that is set up once, because migrating takes longer than a test."""
+    with fresh_database(postgres_cluster) as url:
+        store = open_store(url, clock=FakeClock())
+        store.setup()
+        store.close()
+        yield url
+
+
+@pytest.fixture
+def emptied(database: str) -> Iterator[str]:
+    """URL of the database; what a test leaves in it is removed."""
+    yield database
+    engine = create_engine(make_url(database))
+    with engine.begin() as connection:
+        for table in connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).all():
+            if table not in ("alembic_version", "coordination_store"):
+                connection.execute(text(f'TRUNCATE "{table}"'))
+    engine.dispose()
+
+
+class TestPostgresql(StoreConformance):
+    @pytest.fixture
+    def store_factory(self, emptied: str) -> StoreFactory:
+        return lambda clock: open_store(emptied, clock=clock)

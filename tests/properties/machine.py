@@ -1,0 +1,336 @@
+"""Random writes, stale and repeated ones too, to one or several stores that must agree.
+
+The machine checks after every write what the protocol promises of each step: only transitions of the state
+table, fences unique and growing, an exact ``closedCount``; and that all stores answer and hold the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from airflow_coordination.leases.documents import encode_payload
+from airflow_coordination.leases.partition import Fence, Outcome, Outlook, Partition, PartitionStatus
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
+from airflow_coordination.leases.writes import (
+    KEEP,
+    AcquireHinted,
+    AcquireNext,
+    Act,
+    Action,
+    Adopt,
+    Answer,
+    Begin,
+    Create,
+    End,
+    NewPartition,
+    Renew,
+    Retake,
+    Save,
+    Sweep,
+    Tenancy,
+)
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.workbench import block, head, owner
+
+_examples = itertools.count()
+KEYS = ("a", "b", "c", "d")
+MINUTE = timedelta(minutes=1)
+Store = PartitionStore
+Write = AcquireHinted | Retake | Adopt | Renew | Begin | Save | End
+
+keys = st.sampled_from(KEYS)
+ages = st.sampled_from([0, 0, 0, 0, 1, 2, 5])
+minutes = st.integers(0, 3).map(lambda number: number * MINUTE)
+owners = st.builds(owner, st.sampled_from(["t1", "t2"]), st.integers(1, 3))
+limits = st.sampled_from([1, 2, 5])
+
+OUTCOMES: dict[Outcome, tuple[PartitionStatus, ...]] = {
+    Outcome.COMPLETED: (PartitionStatus.COMPLETED,),
+    Outcome.CLOSED: (PartitionStatus.CLOSED,),
+    Outcome.FAILED: (PartitionStatus.UNASSIGNED, PartitionStatus.CLOSED),
+    Outcome.GIVEN_UP: (PartitionStatus.UNASSIGNED,),
+}
+EVENT_OF_OUTCOME = {
+    Outcome.COMPLETED: Event.COMPLETE,
+    Outcome.CLOSED: Event.CLOSE,
+    Outcome.FAILED: Event.FAIL,
+    Outcome.GIVEN_UP: Event.GIVE_UP,
+}
+EVENT_OF_WRITE: dict[type, Event] = {
+    AcquireHinted: Event.ACQUIRE,
+    Retake: Event.RETAKE,
+    Adopt: Event.ADOPT,
+    Renew: Event.RENEW,
+    Begin: Event.BEGIN,
+    Save: Event.SAVE,
+}
+
+
+def event_of(write: Write) -> Event:
+    """Return the state table's name for an applied write."""
+    return EVENT_OF_OUTCOME[write.outcome] if isinstance(write, End) else EVENT_OF_WRITE[type(write)]
+
+
+def state(partition: Partition | None) -> State:
+    """Return the partition's state in the table: absent and deleted are ``None``."""
+    return None if partition is None or partition.deleted else partition.status
+
+
+def comparable(partition: Partition | None) -> Partition | None:
+    """Return what all stores must agree on: everything but the ordinal, of which only the order counts."""
+    return partition and replace(partition, ordinal=0)
+
+
+class Machine(RuleBasedStateMachine):
+    """The rules, for the stores that :meth:`others` adds to the in-memory one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = self.start_clock()
+        self.source = f"example-{next(_examples)}|PARTITION"
+        self.stores: list[Store] = [InMemoryStore(self.clock), *self.others()]
+        self.number = 0
+        self.seen: dict[str, list[Partition]] = {key: [] for key in KEYS}
+        self.now: dict[str, Partition | None] = dict.fromkeys(KEYS)
+        self.sent: list[Write | Create | Act | Sweep] = []
+        self.fences: dict[str, list[Fence]] = {key: [] for key in KEYS}
+        self.closes = dict.fromkeys(KEYS, 0)
+
+    def start_clock(self) -> FakeClock:
+        """Return the time that all stores share."""
+        return FakeClock()
+
+    def others(self) -> Sequence[Store]:
+        """Return the stores to compare with."""
+        return ()
+
+    # -- small change -------------------------------------------------------------------------------------
+
+    def op(self) -> str:
+        self.number += 1
+        return f"{self.number:024x}"
+
+    def tenancy(self, by: Any, max_lost: int) -> Tenancy:
+        return Tenancy(op=self.op(), owner=by, timeout=2 * MINUTE, max_lost_leases=max_lost)
+
+    def view(self, key: str, age: int) -> Partition | None:
+        """Return the partition as it was some changes ago."""
+        known = self.seen[key]
+        return known[-1 - min(age, len(known) - 1)] if known else None
+
+    def held(self, key: str, age: int) -> Partition | None:
+        seen = self.view(key, age)
+        return seen if seen is not None and seen.nonce else None
+
+    def ask(self, call: Callable[[Store], Any]) -> Any:
+        """Ask every store; all must answer the same."""
+        first, *others = [call(store) for store in self.stores]
+        for other in others:
+            assert other == first
+        return first
+
+    def answer(self, call: Callable[[Store], Answer], *, shows: bool) -> bool:
+        """Ask every store; return whether it was applied. ``shows``: an applied answer must carry the partition."""
+        answers = [call(store) for store in self.stores]
+        first = answers[0]
+        for other in answers:
+            assert other.applied is first.applied
+            if shows or not other.applied:
+                assert comparable(other.partition) == comparable(first.partition)
+        return first.applied
+
+    # -- what must hold after every step ------------------------------------------------------------------
+
+    def observe(self, *events: Event) -> None:
+        """Look at every key: what changed must be a transition of one of ``events``."""
+        for key in KEYS:
+            found = [store.get(self.source, key) for store in self.stores]
+            for other in found[1:]:
+                assert comparable(other) == comparable(found[0])
+            before, after = self.now[key], found[0]
+            if after is not None and after != before:
+                self._check(key, events, before, after)
+                self.seen[key].append(after)
+                self.now[key] = after
+
+    def _check(self, key: str, events: tuple[Event, ...], before: Partition | None, after: Partition) -> None:
+        old, new = state(before), state(after)
+        by = [event for event in events if new in TRANSITIONS[event].get(old, ())]
+        assert by, f"{old} -> {new} by {events} is not in the state table"
+        if before is not None:
+            assert after.token >= before.token
+        if by[0] in (Event.ACQUIRE, Event.RETAKE) and after.fence is not None:
+            assert all(after.token > given.token for given in self.fences[key])
+            self.fences[key].append(after.fence)
+        if by[0] in (Event.CREATE, Event.RESET):
+            self.closes[key] = 0
+        if by[0] is Event.CLOSE:
+            self.closes[key] += 1
+        if not after.deleted:
+            assert after.closed_count == self.closes[key]
+        assert (after.status is PartitionStatus.ASSIGNED) == (after.owner is not None)
+        assert (after.status is PartitionStatus.ASSIGNED) == (after.ownership_timeout is not None)
+
+    @invariant()
+    def nonces_are_unique(self) -> None:
+        given = [fence.nonce for fences in self.fences.values() for fence in fences]
+        assert len(given) == len(set(given))
+
+    @invariant()
+    def everything_read_is_the_same(self) -> None:
+        if len(self.stores) == 1:
+            return
+        self.ask(lambda store: list(store.claimable(self.source, 10)))
+        self.ask(lambda store: store.counts(self.source))
+        self.ask(lambda store: [comparable(p) for p in store.page(self.source, None, None, 10)])
+        self.ask(lambda store: list(store.heads(self.source)))
+        self.ask(
+            lambda store: replace(store.outlook(self.source), claimable=min(store.outlook(self.source).claimable, 1))
+        )
+        self.ask(lambda store: [len(store.audit(self.source, key)) for key in KEYS])
+
+    def _outlook(self, store: Store) -> Outlook:
+        outlook = store.outlook(self.source)
+        return replace(outlook, claimable=min(outlook.claimable, 1))  # stores may stop counting at one
+
+    # -- rules --------------------------------------------------------------------------------------------
+
+    @rule(by=minutes)
+    def time_passes(self, by: timedelta) -> None:
+        self.clock.advance(by)
+
+    @rule(
+        names=st.lists(keys, min_size=1, max_size=4), payload=st.sampled_from([None, 1, 2]), priority=st.integers(-1, 1)
+    )
+    def create(self, names: list[str], payload: int | None, priority: int) -> None:
+        text = encode_payload(payload and {"n": payload})
+        page = tuple(NewPartition(key=name, payload_text=text, priority=priority) for name in dict.fromkeys(names))
+        self._send(Create(source=self.source, op=self.op(), partitions=page))
+
+    @rule(by=owners, max_lost=limits, new_first=st.booleans(), key=st.none() | keys)
+    def acquire_next(self, by: Any, max_lost: int, new_first: bool, key: str | None) -> None:
+        write = AcquireNext(source=self.source, tenancy=self.tenancy(by, max_lost), new_first=new_first, key=key)
+        self.ask(lambda store: comparable(store.acquire_next(write)))
+        self.observe(Event.ACQUIRE)
+
+    @rule(key=keys, age=ages, by=owners, max_lost=limits)
+    def acquire_hinted(self, key: str, age: int, by: Any, max_lost: int) -> None:
+        token = seen.token if (seen := self.view(key, age)) else 0
+        self._send(AcquireHinted(source=self.source, key=key, token=token, tenancy=self.tenancy(by, max_lost)))
+
+    @rule(key=keys, age=ages, by=owners, max_lost=limits, same_try=st.booleans())
+    def retake(self, key: str, age: int, by: Any, max_lost: int, same_try: bool) -> None:
+        if seen := self.view(key, age):
+            tenancy = self.tenancy(by, max_lost)
+            where = {"source": self.source, "key": key, "token": seen.token, "last_op": seen.last_op}
+            self._send(Retake(**where, tenancy=tenancy, same_try=same_try))  # type: ignore[arg-type]
+
+    @rule(key=keys, age=ages, by=owners, kind=st.sampled_from(["adopt", "renew", "begin"]), timeout=minutes)
+    def keep(self, key: str, age: int, by: Any, kind: str, timeout: timedelta) -> None:
+        if (held := self.held(key, age)) and held.fence:
+            writes: dict[str, Write] = {
+                "adopt": Adopt(source=self.source, key=key, fence=held.fence, owner=by),
+                "renew": Renew(source=self.source, key=key, fence=held.fence, timeout=timeout),
+                "begin": Begin(source=self.source, key=key, fence=held.fence, op=self.op(), timeout=timeout),
+            }
+            self._send(writes[kind])
+
+    @rule(key=keys, age=ages, progress=st.sampled_from([None, "1", '"\\u0000"']), timeout=minutes)
+    def save(self, key: str, age: int, progress: str | None, timeout: timedelta) -> None:
+        if (held := self.held(key, age)) and held.fence:
+            op = self.op()
+            staged = (*held.staged, block(op)) if progress else ()
+            where: dict[str, Any] = {"source": self.source, "key": key, "fence": held.fence, "prev": held.last_op}
+            self._send(Save(**where, op=op, progress_text=progress, staged=staged, timeout=timeout))
+
+    @rule(
+        key=keys,
+        age=ages,
+        outcome=st.sampled_from(list(OUTCOMES)),
+        parks=st.booleans(),
+        delay=minutes,
+        publishes=st.booleans(),
+    )
+    def end(self, key: str, age: int, outcome: Outcome, parks: bool, delay: timedelta, publishes: bool) -> None:
+        if held := self.held(key, age):
+            self._send(self._ending(held, outcome, parks, delay, publishes))
+
+    def _ending(self, held: Partition, outcome: Outcome, parks: bool, delay: timedelta, publishes: bool) -> End:
+        op, status = self.op(), OUTCOMES[outcome][-1 if parks else 0]
+        unknown = held.fence
+        assert unknown is not None
+        closes = outcome is Outcome.CLOSED
+        waits = status is PartitionStatus.UNASSIGNED or (status is PartitionStatus.CLOSED and not parks)
+        return End(
+            source=self.source,
+            key=held.key,
+            fence=unknown,
+            op=op,
+            prev=held.last_op,
+            outcome=outcome,
+            status=status,
+            closed_count=held.closed_count + closes,
+            failures=held.failures + (outcome is Outcome.FAILED),
+            last_error="boom" if outcome is Outcome.FAILED else None,
+            delay=None
+            if status is PartitionStatus.COMPLETED or (parks and status is PartitionStatus.CLOSED)
+            else delay,
+            progress=None if closes else KEEP,
+            generation=op if closes else held.generation,
+            clear_staged=outcome in (Outcome.COMPLETED, Outcome.CLOSED),
+            heads=(head(held, block(op), op=op),) if publishes and status is not PartitionStatus.UNASSIGNED else (),
+        )
+
+    @rule(key=keys, age=ages, by=owners, max_lost=limits, publishes=st.booleans())
+    def complete_and_acquire(self, key: str, age: int, by: Any, max_lost: int, publishes: bool) -> None:
+        if held := self.held(key, age):
+            end = self._ending(held, Outcome.COMPLETED, False, MINUTE, publishes)
+            following = AcquireNext(source=self.source, tenancy=self.tenancy(by, max_lost))
+            answers = [store.complete_and_acquire(end, following) for store in self.stores]
+            assert len({answer.ended.applied for answer in answers}) == 1
+            assert all(comparable(answer.next) == comparable(answers[0].next) for answer in answers)
+            assert answers[0].ended.applied or answers[0].next is None
+            self.observe(Event.COMPLETE, Event.ACQUIRE)
+
+    @rule(limit=st.integers(1, 4), max_lost=limits)
+    def sweep(self, limit: int, max_lost: int) -> None:
+        self._send(Sweep(source=self.source, op=self.op(), limit=limit, max_lost_leases=max_lost))
+
+    @rule(key=keys, age=ages, action=st.sampled_from(list(Action)))
+    def act(self, key: str, age: int, action: Action) -> None:
+        if seen := self.view(key, age):
+            self._send(
+                Act(source=self.source, key=key, op=self.op(), action=action, seen=seen, by="ana", why="because")
+            )
+
+    @precondition(lambda self: self.sent)
+    @rule(age=st.integers(0, 10))
+    def an_old_message_comes_again(self, age: int) -> None:
+        self._send(self.sent[-1 - min(age, len(self.sent) - 1)])
+
+    def _send(self, write: Write | Create | Act | Sweep) -> None:
+        self.sent.append(write)
+        if isinstance(write, Create):
+            self.ask(lambda store: store.create(write))
+            self.observe(Event.CREATE)
+        elif isinstance(write, Sweep):
+            self.ask(lambda store: store.sweep(write))
+            self.observe(Event.RECLAIM, Event.SWEEP_REOPEN)
+        elif isinstance(write, Act):
+            self.answer(lambda store: store.act(write), shows=True)
+            self.observe(Event[write.action.name])
+        elif isinstance(write, AcquireHinted | Retake):
+            self.answer(lambda store: store.acquire(write), shows=True)
+            self.observe(event_of(write))
+        else:
+            self.answer(lambda store: store.write(write), shows=isinstance(write, Begin))
+            self.observe(event_of(write))

@@ -1,0 +1,11 @@
+"""Every step of the reference obeys the state table, whatever is sent in whatever order."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+from .machine import Machine
+
+
+class TestSteps(Machine.TestCase):  # type: ignore[name-defined, misc]
+    settings = settings(max_examples=60, stateful_step_count=80, deadline=None)
