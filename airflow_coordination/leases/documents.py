@@ -11,6 +11,8 @@ from airflow_coordination.leases.errors import InvalidInputError, PayloadError, 
 MAX_PROGRESS_BYTES = 256 * 1024
 MAX_PAYLOAD_BYTES = 4 * 1024
 MAX_DEPTH = 32
+_AS_GIVEN = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_SORTED = json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=True)
 
 
 def _check(value: Any, field: str, error: type[InvalidInputError], depth: int = 0) -> None:
@@ -26,10 +28,12 @@ def _check(value: Any, field: str, error: type[InvalidInputError], depth: int = 
             _check(inner, field, error, depth + 1)
 
 
-def _encode(value: Any, field: str, limit: int, error: type[InvalidInputError]) -> str:
+def _encode(
+    value: Any, field: str, limit: int, error: type[InvalidInputError], encoder: json.JSONEncoder = _AS_GIVEN
+) -> str:
     _check(value, field, error)
     try:
-        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+        text = encoder.encode(value)
     except (TypeError, ValueError, RecursionError) as cause:
         raise error(field, value, f"cannot be written as JSON ({cause})", "Use plain JSON values") from cause
     if len(text) > limit:
@@ -78,14 +82,7 @@ def encode_payload(payload: Mapping[str, Any] | None) -> str | None:
         return None
     if not isinstance(payload, Mapping):
         raise PayloadError("payload", payload, f"is {type(payload).__name__}, not a JSON object", "Give a dict")
-    _check(payload, "payload", PayloadError)
-    try:
-        ordered = json.loads(json.dumps(payload, allow_nan=False, sort_keys=True))
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise PayloadError(
-            "payload", payload, f"cannot be written as JSON ({cause})", "Use plain JSON values"
-        ) from cause
-    return _encode(ordered, "payload", MAX_PAYLOAD_BYTES, PayloadError)
+    return _encode(dict(payload), "payload", MAX_PAYLOAD_BYTES, PayloadError, _SORTED)
 
 
 def decode_object(text: str | None) -> dict[str, Any]:

@@ -65,10 +65,12 @@ class PartitionIdentifier:
     key: str
     payload: Mapping[str, Any] | None = None
     priority: int = 0
+    payload_text: str | None = field(init=False, repr=False, compare=False)
+    """The payload as a store keeps it."""
 
     def __post_init__(self) -> None:
         check_key(self.key)
-        encode_payload(self.payload)
+        object.__setattr__(self, "payload_text", encode_payload(self.payload))
         priority: object = self.priority
         if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) >= 2**31:
             raise InvalidInputError("priority", self.priority, "is not a whole number of 32 bits", "Give an int")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_coordination.leases.documents import decode_object, encode_payload, encode_progress
+from airflow_coordination.leases.documents import decode_object, encode_progress
 from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Checkpoint, Created, Lease, PartitionIdentifier
@@ -52,7 +52,7 @@ def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
     """Yield each identifier as a store takes it."""
     for item in identifiers:
         new = identified(item)
-        yield NewPartition(key=new.key, payload_text=encode_payload(new.payload), priority=new.priority)
+        yield NewPartition(key=new.key, payload_text=new.payload_text, priority=new.priority)
 
 
 def without_repeats(page: Sequence[NewPartition]) -> tuple[tuple[NewPartition, ...], Created]:
