@@ -99,9 +99,8 @@ def main() -> None:
     print(f"{'':16}{'rows/s':>10}{'client us/row':>16}{'server us/row':>16}{'together':>10}")
     for name, (seconds, client, server_side) in figures.items():
         together = (client + server_side) / count * 1e6
-        print(
-            f"{name:16}{count / seconds:>10,.0f}{client / count * 1e6:>16.1f}{server_side / count * 1e6:>16.1f}{together:>10.1f}"
-        )
+        by_side = f"{client / count * 1e6:>16.1f}{server_side / count * 1e6:>16.1f}"
+        print(f"{name:16}{count / seconds:>10,.0f}{by_side}{together:>10.1f}")
     mine, peer = figures["ours"], figures["COPY + INSERT"]
     print(f"ratio ours / plain: {peer[0] / mine[0]:.2f} of its rows/s, {sum(mine[1:]) / sum(peer[1:]):.2f} of its CPU")
 
