@@ -50,7 +50,7 @@ _CONNECTION_TYPE = {
     "hook-name": "Coordination store",
     "hook-class-name": "airflow_coordination.hooks.coordination.CoordinationHook",
     "ui-field-behaviour": {
-        "hidden-fields": ["schema", "login", "port", "extra"],
+        "hidden-fields": ["schema", "login", "port"],
         "relabeling": {"host": "Store URL (without password)", "password": "Password of the store"},
         "placeholders": {"host": _SQL_PLACEHOLDER},
     },

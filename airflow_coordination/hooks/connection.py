@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from airflow.configuration import AIRFLOW_HOME
 from airflow.sdk.log import mask_secret
@@ -86,5 +87,5 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     if password:
         url = url.set(password=password)
     if url.password:
-        mask_secret(str(url.password))
+        mask_secret([str(url.password), quote(str(url.password), safe=" ")])
     return replace(store, url=url.render_as_string(hide_password=False))

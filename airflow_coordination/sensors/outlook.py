@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from airflow_coordination.leases import Outlook, PartitionStatus, SettingsError, SourceCoordinator
-from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.names import split_source
 
 NAMED_KEYS: Final = 10
 _PAGE: Final = 1000
@@ -114,12 +114,12 @@ def _named(coordinator: SourceCoordinator, outlook: Outlook) -> str:
 
 
 def _check_known(coordinator: SourceCoordinator) -> None:
-    wanted = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
-    known = [name for name, _ in coordinator.store.sources()]
-    if wanted not in known:
+    prefix = coordinator.partition_prefix
+    known = [split_source(name) for name, _ in coordinator.store.sources()]
+    if (prefix, coordinator.source) not in [names[:2] for names in known]:
         raise SettingsError(
             "source",
             coordinator.source,
             f"is unknown to store {coordinator.store.description}",
-            f"Run its CreatePartitionsOperator first; the store knows {sorted(known)[:NAMED_KEYS]!a}",
+            f"Run its CreatePartitionsOperator first; the store knows {sorted({name for _, name, _ in known})[:NAMED_KEYS]!a}",
         )

@@ -5,36 +5,30 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-_HOME = Path(tempfile.mkdtemp(prefix="coordination-airflow-"))
-if "airflow" in sys.modules:
-    raise RuntimeError("Airflow was imported before its home was set; run tests/integration/airflow by itself")
+os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-home-"))
 os.environ |= {
-    "AIRFLOW_HOME": str(_HOME),
     "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-    "AIRFLOW__CORE__UNIT_TEST_MODE": "True",
-    "AIRFLOW__CORE__DAGS_FOLDER": os.devnull,
-    "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{_HOME / 'airflow.db'}",
     "AIRFLOW_CONN_SPARK_LOCAL": '{"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}',
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
 }
 
 
 @pytest.fixture(scope="session", autouse=True)
-def airflow_database() -> Iterator[None]:
-    """Create Airflow's own database once, and remove the home at the end."""
-    import shutil
-
+def airflow_database() -> None:
+    """Create Airflow's own database once."""
     from airflow.utils.db import initdb
 
     initdb()
-    yield
-    shutil.rmtree(_HOME, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def spark_submit_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Spark provider find pyspark's own spark-submit."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture

@@ -1,0 +1,152 @@
+"""The command line, with and without Airflow."""
+
+import json
+
+import pytest
+import yaml
+
+from airflow_coordination.cli.output import escape
+from airflow_coordination.cli.standalone import main
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
+
+HOSTILE = "a\x1b[31m\u202eb\ttab"
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'c.db'}"
+
+
+@pytest.fixture
+def flights(url):
+    store = open_store(url)
+    store.setup()
+    coordinator = SourceCoordinator(store, "flights", "test", max_failures=1)
+    coordinator.register()
+    coordinator.create_partitions(["2013-01", "2013-02", HOSTILE])
+    return coordinator
+
+
+@pytest.fixture
+def cli(url, capsys):
+    """Run a command line; return exit code, standard output and standard error."""
+
+    def run(*argv):
+        code = main([*argv, "--store", url])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_status_counts_every_source(flights, cli):
+    flights.complete(flights.acquire_partition("2013-01"))
+    code, out, _ = cli("status", "-o", "json")
+    assert code == 0
+    [row] = json.loads(out)
+    assert (row["source"], row["completed"], row["unassigned"]) == ("flights", 1, 2)
+
+
+def test_list_pages_by_key_and_status(flights, cli):
+    flights.acquire_partition("2013-02")
+    _, out, _ = cli("list", "--source", "flights", "--status", "ASSIGNED", "-o", "yaml")
+    [row] = yaml.safe_load(out)
+    assert (row["key"], row["status"], row["owner"]) == ("2013-02", "ASSIGNED", "test")
+    _, out, _ = cli("list", "--source", "flights", "--after", "2013-01", "--limit", "1", "-o", "plain")
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["key", "2013-02"]
+
+
+@pytest.mark.parametrize("output", ["table", "plain", "json", "yaml"])
+def test_nothing_hostile_reaches_the_terminal(flights, cli, output):
+    _, out, _ = cli("list", "--source", "flights", "-o", output)
+    assert not set("\x1b\u202e") & set(out)
+    assert "\\x1b" in out or "\\u001b" in out or "\\e" in out
+
+
+def test_escape_leaves_ordinary_text_alone():
+    assert escape("Müller 東京 – ok") == "Müller 東京 – ok"
+    assert escape("a\nb\u2066") == "a\\nb\\u2066"
+
+
+def test_show_tells_endings_and_peoples_actions(flights, cli):
+    flights.fail(flights.acquire_partition("2013-01"), "no memory")
+    assert cli("reopen", "2013-01", "--source", "flights", "--why", "more memory", "--by", "ana", "--yes")[0] == 0
+    _, out, _ = cli("show", "2013-01", "--source", "flights", "-o", "json")
+    told = {row["field"]: row["value"] for row in json.loads(out)}
+    assert told["ending 1"].startswith("failed at ")
+    assert "ana" in told["action"]
+    assert "more memory" in told["action"]
+    assert told["status"] == "UNASSIGNED"
+
+
+def test_a_dry_run_changes_nothing_and_says_how_many(flights, cli):
+    flights.complete(flights.acquire_partition("2013-01"))
+    code, out, err = cli("reset", "2013-01", "--source", "flights", "--why", "again", "--dry-run", "-o", "plain")
+    assert code == 0
+    assert "2013-01" in out
+    assert "Dry run: would reset 1 partition(s) of source flights. Nothing was changed." in err
+    assert flights.counts()[PartitionStatus.COMPLETED] == 1
+
+
+def test_reset_and_release(flights, cli):
+    flights.complete(flights.acquire_partition("2013-01"))
+    lease = flights.acquire_partition("2013-02")
+    assert cli("reset", "2013-01", "--source", "flights", "--why", "again", "-y")[0] == 0
+    assert cli("release", "2013-02", "--source", "flights", "--why", "stuck", "-y")[0] == 0
+    assert flights.counts()[PartitionStatus.UNASSIGNED] == 3
+    assert flights.partition("2013-02").ending_of(lease.fence).outcome == "released"
+
+
+def test_without_a_terminal_nothing_is_done_unasked(flights, cli):
+    code, _, err = cli("reset", "2013-01", "--source", "flights", "--why", "again")
+    assert code == 1
+    assert "--yes" in err
+    assert flights.partition("2013-01").endings == ()
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["show", "nope", "--source", "flights"], "Partition 'nope' does not exist in source 'flights'."),
+        (
+            ["release", "2013-01", "--source", "flights", "--why", "w", "-y"],
+            "it is UNASSIGNED; release needs ASSIGNED.",
+        ),
+    ],
+)
+def test_errors_are_plain_words_and_a_code(flights, cli, argv, message):
+    code, _, err = cli(*argv)
+    assert code == 1
+    assert message in err
+
+
+def test_a_store_must_be_named(monkeypatch, capsys):
+    monkeypatch.delenv("COORDINATION_STORE", raising=False)
+    assert main(["status"]) == 1
+    assert "Give --store URL, or set COORDINATION_STORE" in capsys.readouterr().err
+
+
+def test_migrate_creates_the_store(cli):
+    code, _, err = cli("status")
+    assert code == 1
+    assert "store migrate" in err
+    code, _, err = cli("store", "migrate")
+    assert code == 0
+    assert "is up to date" in err
+    assert cli("status")[0] == 0
+
+
+def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monkeypatch):
+    from airflow.cli import cli_parser
+
+    monkeypatch.setenv("AIRFLOW_CONN_C", json.dumps({"conn_type": "coordination", "host": url}))
+    parser = cli_parser.get_parser()
+    args = parser.parse_args(["coordination", "list", "--source", "flights", "--conn-id", "c", "-o", "json"])
+    args.func(args)
+    assert len(json.loads(capsys.readouterr().out)) == 3
+    args = parser.parse_args(["coordination", "show", "nope", "--source", "flights", "--conn-id", "c"])
+    with pytest.raises(SystemExit) as ended:
+        args.func(args)
+    assert ended.value.code == 1
+    parser.parse_args(["coordination", "store", "migrate", "--store", url])

@@ -1,0 +1,52 @@
+"""What Airflow reads about us, checked by Airflow's own schemas."""
+
+import json
+from importlib import import_module
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from airflow_coordination.get_provider_info import get_provider_info
+from airflow_coordination.leases import Settings
+
+INFO = get_provider_info()
+
+
+def schema(name):
+    return json.loads((files("airflow") / name).read_text())
+
+
+def test_it_fits_the_schema_of_the_running_airflow():
+    jsonschema.validate(INFO, schema("provider_info.schema.json"))
+
+
+@pytest.mark.parametrize("part", ["connection-types", "config", "operators", "triggers", "extra-links", "cli"])
+def test_its_parts_fit_the_stricter_schema_of_provider_yaml(part):
+    full = schema("provider.yaml.schema.json")
+    jsonschema.validate(INFO[part], {**full["properties"][part], "definitions": full["definitions"]})
+
+
+def test_every_name_in_it_can_be_imported():
+    groups = INFO["operators"] + INFO["sensors"] + INFO["triggers"] + INFO["hooks"]
+    for module in (module for group in groups for module in group["python-modules"]):
+        import_module(module)
+    paths = [INFO["connection-types"][0]["hook-class-name"], *INFO["extra-links"], *INFO["cli"]]
+    for module, _, name in (path.rpartition(".") for path in paths):
+        assert getattr(import_module(module), name)
+
+
+def test_the_defaults_it_shows_are_the_defaults_that_hold():
+    options = INFO["config"]["coordination"]["options"]
+    for name in ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline"):
+        assert float(options[name]["default"]) == getattr(Settings(), name).total_seconds()
+    for name in ("max_failures", "max_lost_leases"):
+        assert int(options[name]["default"]) == getattr(Settings(), name)
+
+
+def test_airflow_shows_our_form():
+    from airflow.providers_manager import ProvidersManager
+
+    manager = ProvidersManager()
+    assert manager.field_behaviours["coordination"]["hidden_fields"] == ["schema", "login", "port"]
+    assert "extra__coordination__source_coordination" in manager.connection_form_widgets
