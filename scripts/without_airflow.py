@@ -15,6 +15,7 @@ import airflow_coordination
 from airflow_coordination import Complete, PartitionStatus, SourceCoordinator, drain, open_store, read_completed
 
 ROOMS = ("leases", "outputs", "stores", "spark", "cli", "testing")
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 ROWS = [("UA", 1), ("AA", 2), ("B6", 3)]
 
 
@@ -52,7 +53,7 @@ def main(directory):
     coordinator = SourceCoordinator(store, source="flights", owner="without_airflow")
     identifier = airflow_coordination.PartitionIdentifier("2013-01", payload={"path": str(source_file)})
     coordinator.create_partitions([identifier])
-    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = SparkSession.builder.master("local[1]").config(map=QUIET).getOrCreate()
     try:
         drain(copy_flights, store=store, source="flights", spark=spark, output_root=str(directory / "output"))
         rows = sorted(

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-.venv/bin/python -m build --wheel --no-isolation --outdir "$work/dist" . >"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+.venv/bin/python -m build --wheel --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 wheel=$(ls "$work"/dist/*.whl)
 .venv/bin/uv venv --quiet --python .venv/bin/python "$work/venv"
 # The lock's versions and hashes hold here too, as constraints.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import shlex
+import subprocess
+import sys
 
 import jsonschema
 import pytest
@@ -67,24 +70,32 @@ def test_mounted_and_built_paths_are_in_the_repository():
 def test_our_volumes_belong_to_the_image_s_user():
     """A fresh volume takes the owner of the image's directory: it must be there and be ours."""
     targets = {
-        mount.split(":")[1]
+        target
         for service in SERVICES.values()
         if service["image"] == OURS
-        for mount in service.get("volumes", ())
+        for source, target, *_ in (mount.split(":") for mount in service.get("volumes", ()))
+        if source in COMPOSE["volumes"]
     }
-    made_by_airflow_s_image = {"/opt/airflow/dags", "/opt/airflow/logs"}
-    made = set(re.findall(r"mkdir -p (\S+)", DOCKERFILE))
-    assert targets - made_by_airflow_s_image == made
-    assert "chown -R airflow:0 /data" in DOCKERFILE
+    made = set(re.findall(r"install --directory --owner=airflow --group=0 (\S+)", DOCKERFILE))
+    assert targets == made | {"/opt/airflow/logs"}
 
 
-def test_output_is_shared_between_driver_and_executors():
-    """The driver commits what the executors wrote."""
-    root = AIRFLOW_ENVIRONMENT["AIRFLOW__COORDINATION__OUTPUT_ROOT"]
-    writers = ("scheduler", "spark-worker")
-    shared = [{mount for mount in SERVICES[name]["volumes"] if mount.endswith(f":{root}")} for name in writers]
-    assert len(shared[0]) == 1
-    assert shared[0] == shared[1]
+@pytest.mark.parametrize("name", ["AIRFLOW__COORDINATION__OUTPUT_ROOT", "AIRFLOW_VAR_FLIGHTS_DATA"])
+def test_data_is_shared_between_driver_and_executors(name):
+    """Executors read the input, and the driver commits what they wrote."""
+    path = AIRFLOW_ENVIRONMENT[name]
+    for service in ("airflow-init", "scheduler", "spark-worker"):
+        mounted = [mount for mount in SERVICES[service]["volumes"] if path.startswith(mount.split(":")[1] + "/")]
+        assert mounted == ["data:/data"]
+
+
+def test_initialisation_writes_the_example_s_input(tmp_path):
+    """The very program of the file, with another place to write to."""
+    script = SERVICES["airflow-init"]["command"][2].rpartition("&& ")[2]
+    here = script.replace("/opt/airflow/scripts", shlex.quote(str(ROOT / "scripts")))
+    here = here.replace(" python ", f" {shlex.quote(sys.executable)} ")
+    subprocess.run(["bash", "-c", here.replace("/data/flights", str(tmp_path))], check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"2013-{month:02}.csv" for month in range(1, 13)]
 
 
 def test_image_copies_what_its_context_holds():

@@ -13,6 +13,7 @@ import pytest
 
 from airflow_coordination.get_provider_info import get_provider_info
 from tests.house.compose import ENVIRONMENT, SERVICES, airflow_commands, connection
+from tests.house.tree import ROOT
 
 OPTIONS = [name for name in ENVIRONMENT if name.startswith("AIRFLOW__")]
 SPARK_COMMANDS = [service["command"] for service in SERVICES.values() if "entrypoint" in service]
@@ -29,10 +30,12 @@ def test_option_exists(name):
     assert option in known["options"]
 
 
-def test_every_variable_is_an_option_or_a_connection():
-    """There is no third kind, so a misspelt prefix shows."""
-    others = [name for name in ENVIRONMENT if name not in OPTIONS]
-    assert [name for name in others if not re.fullmatch(r"AIRFLOW_CONN_[A-Z_]+", name)] == []
+def test_everything_else_is_a_connection_or_a_variable_that_a_dag_reads():
+    """There is no other kind, so a misspelt prefix shows."""
+    others = [name for name in ENVIRONMENT if name not in OPTIONS and not re.fullmatch(r"AIRFLOW_CONN_[A-Z_]+", name)]
+    dags = "".join(path.read_text() for path in (ROOT / "dags").glob("*.py"))
+    read = {f"AIRFLOW_VAR_{name.upper()}" for name in re.findall(r'Variable\.get\("(\w+)"', dags)}
+    assert set(others) <= read
 
 
 @pytest.mark.parametrize("command", airflow_commands(), ids=" ".join)
