@@ -79,7 +79,8 @@ def run_handed_over(function: PartitionFunction, report: Report | None = None) -
     :param report: told what happens; by default the task that reads this process's output.
     :return: 0 when every tenure ended as its function said, 1 after a failure, 3 after a lost lease, 143 when stopped.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("airflow_coordination").setLevel(logging.INFO)
     report = report or LineReport()
     try:
         handover = _handover()

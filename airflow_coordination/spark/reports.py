@@ -21,14 +21,10 @@ from typing import Any, Protocol, TextIO
 from airflow_coordination.leases.handover import REPORT_MARKER
 
 MAX_ERROR = 2_000
-_SECRETS = (
-    (re.compile(r"(://[^/\s:@]*:)[^@\s]+@"), r"\1***@"),
-    (
-        re.compile(
-            r"(?i)((?:password|passwd|secret|token|access[._-]?key(?:[._-]?id)?)[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&]+"
-        ),
-        r"\1***",
-    ),
+_USER_INFO = re.compile(r"(://[^/\s:@]*:)[^@\s]+@")
+_SECRET = re.compile(
+    r"""(?ix) ( [\w.-]* (?: password | passwd | secret | token | access[._-]?key | account[._-]?key ) [\w.-]* ["']? \s*[=:]\s* )
+    (?: "[^"]*" | '[^']*' | [^\s"',;&]+ )"""
 )
 
 
@@ -64,9 +60,7 @@ class LineReport:
 
 def without_secrets(text: str) -> str:
     """Return ``text`` with what looks like a credential replaced (promise X4)."""
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
-    return text
+    return _SECRET.sub(r"\1***", _USER_INFO.sub(r"\1***@", text))
 
 
 def error_text(error: BaseException) -> str:

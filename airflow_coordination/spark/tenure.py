@@ -17,6 +17,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
     PartitionUpdateError,
 )
+from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.attempts import Count
 from airflow_coordination.spark.interruption import Interrupted, Interruption, Stopped
@@ -96,7 +97,9 @@ class _Tenure:
         self._work = SparkWork(place.spark, lease.fence, alone=place.alone)
         stuck = self._stuck if place.on_stuck else None
         self._interruption = Interruption(self._work.cancel, stuck)
-        self._heartbeat = place.coordinator.heartbeat(lease, self._interruption.request, self._work.progress)
+        self._heartbeat = Heartbeat(
+            self._renew, lease, self._interruption.request, place.coordinator.settings, self._work.progress
+        )
         self._seen = PartitionLease(
             place.coordinator, lease, self._heartbeat, place.output_root, place.count_in, place.report
         )
@@ -111,15 +114,24 @@ class _Tenure:
             result = error
         return self._ended(self._end(result))
 
+    def _renew(self, lease: Lease) -> Lease:
+        try:
+            return self._place.coordinator.renew(lease)
+        except (PartitionNotOwnedError, PartitionNotFoundError) as error:
+            self._seen.refused = error
+            raise
+
     def _end(self, result: object) -> Ended:
         """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
         reason = self._seen.refused or self._heartbeat.lost or self._interruption.reason
         if isinstance(reason, NoProgressError):
             return self._fail(reason)
-        if isinstance(reason, CoordinationError):
+        if isinstance(reason, PartitionNotOwnedError | PartitionNotFoundError):
             return self._lost(reason)
         if isinstance(result, Complete | Close | GiveUp):
             return self._settle(result)
+        if isinstance(reason, CoordinationError):  # the store was not heard in time: only it can say what holds now
+            return self._settle(GiveUp(str(reason)))
         if isinstance(reason, Stopped):
             return self._give_up(GiveUp(str(reason)), reason)
         if isinstance(result, KeyboardInterrupt | GeneratorExit | Interrupted):

@@ -106,7 +106,7 @@ class Task:
             HANDOVER_VARIABLE: handover.to_json(),
             STORE_VARIABLE: self.store_url,
             "PYSPARK_SUBMIT_ARGS": f"--master local[1] {conf} pyspark-shell",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{JOBS}",
             "SIGNS": str(self.signs),
             "JAVA_TOOL_OPTIONS": JAVA_OPTIONS,
         }

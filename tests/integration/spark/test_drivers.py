@@ -41,7 +41,7 @@ def taken_by_next_try(task: Task):
 
 
 def test_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task) -> None:
-    task.ownership_timeout = timedelta(seconds=4)
+    task.ownership_timeout = timedelta(seconds=10)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     (task.signs / "written.hold").touch()

@@ -1,0 +1,51 @@
+"""The archive for ``--py-files`` works where nothing but Python is installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from airflow_coordination.spark import build_archive
+
+USE_IT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import airflow_coordination.spark
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs import Attempt, collect, published_manifests
+from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
+from airflow_coordination.spark.application import run_handed_over
+from airflow_coordination.stores import open_store
+import fsspec
+assert all(sys.argv[1] in module.__file__ for module in (fsspec, airflow_coordination)), fsspec.__file__
+assert not {"airflow", "pyspark", "sqlalchemy"} & set(sys.modules)
+coordinator = SourceCoordinator(open_store("memory://"), source="s", owner="o")
+coordinator.create_partitions(["k"])
+lease = coordinator.get_next_partition()
+attempt = Attempt(sys.argv[2], lease.partition.source, lease.key, lease.fence)
+coordinator.complete(lease, [attempt.finish(attempt.open("d"))])
+print(len(published_manifests(coordinator.store, "s", "d")), collect(coordinator.store, "s", sys.argv[2]).kept)
+"""
+
+
+def test_it_works_in_an_interpreter_without_any_package(tmp_path: Path) -> None:
+    archive = build_archive(tmp_path / "ship")
+    command = [sys.executable, "-S", "-E", "-c", USE_IT, str(archive), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("1 1\n", 0), done.stderr
+
+
+def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
+    first, second = build_archive(tmp_path / "one"), build_archive(tmp_path / "two")
+    assert first.name == second.name
+    assert first.read_bytes() == second.read_bytes()
+    assert build_archive(tmp_path / "one") == first
+
+
+def test_it_holds_what_a_driver_needs_and_nothing_of_airflow(tmp_path: Path) -> None:
+    names = zipfile.ZipFile(build_archive(tmp_path)).namelist()
+    rooms = {name.split("/")[1] for name in names if name.startswith("airflow_coordination/")}
+    assert rooms == {"__init__.py", "leases", "outputs", "stores", "spark"}
+    assert not [name for name in names if "__pycache__" in name or "/versions/" in name]
