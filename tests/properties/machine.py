@@ -269,7 +269,6 @@ class Machine(RuleBasedStateMachine):
         unknown = held.fence
         assert unknown is not None
         closes = outcome is Outcome.CLOSED
-        waits = status is PartitionStatus.UNASSIGNED or (status is PartitionStatus.CLOSED and not parks)
         return End(
             source=self.source,
             key=held.key,
