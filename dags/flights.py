@@ -26,7 +26,9 @@ def monthly_files(state):
     """Yield the files that are newer than the last one seen, then remember the new last one."""
     folder = Path(Variable.get("flights_data", default=DAGS.parent / "data" / "flights"))
     if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder}: set the Airflow variable flights_data to one with the files")
+        raise FileNotFoundError(
+            f"There is no folder {folder}: set the Airflow variable flights_data to one with the files"
+        )
     files = [path for path in sorted(folder.glob("????-??.csv")) if path.stem > state.get("last", "")]
     for path in files:
         yield PartitionIdentifier(path.stem, payload={"path": str(path), "newest": path == files[-1]})
@@ -44,11 +46,11 @@ with DAG(
 ):
     create = CreatePartitionsOperator(task_id="create_partitions", source="flights", supplier=monthly_files)
 
-    # Three Spark applications share the months: starting one costs more than a month's work.
-    ready = PartitionsSensor(task_id="ready", source="flights", max_hints=3)
-    process = LeasedSparkSubmitOperator.partial(task_id="process", max_leases=6, **JOB).expand(hint=ready.output)
+    # Two Spark applications share the months: starting one takes longer than working on a month does.
+    ready = PartitionsSensor(task_id="ready", source="flights", max_hints=2)
+    process = LeasedSparkSubmitOperator.partial(task_id="process", max_leases=12, **JOB).expand(hint=ready.output)
 
-    # What closed itself above and was not yet due: waits until it reopens; skipped when there is nothing.
+    # What closed itself meanwhile: one application for each month that reopens; skipped when there is none.
     reopened = PartitionsSensor(task_id="reopened", source="flights")
     again = LeasedSparkSubmitOperator.partial(task_id="process_reopened", **JOB).expand(hint=reopened.output)
 

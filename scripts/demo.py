@@ -1,0 +1,190 @@
+"""Watch real flights go the whole way: supplier, leases, Spark, published output, in a real Airflow.
+
+usage: demo.py [STORE]
+
+STORE is the URL of a store to use, for example postgresql+psycopg://user@host/database; by default an SQLite file
+serves. In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the
+published rows are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
+
+DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1200).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+
+from airflow_coordination import CoordinationError, Partition, SourceCoordinator, open_store
+from demo.accident import Accident
+from demo.comparison import comparison, published, shares
+from demo.data import source_digests, split
+from demo.display import Display
+from demo.place import CHECKOUT, Place, alone
+from demo.problems import DemoError
+from demo.standalone import DAG, Airflow, airflow_running, end_leftovers
+from demo.watch import Watch
+
+HOME = Path(os.environ.get("DEMO_HOME") or CHECKOUT / ".demo").resolve()
+PATIENCE = float(os.environ.get("DEMO_TIMEOUT") or 1200)
+"""Seconds that the run may take; two minutes are usual on two cores."""
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(store: str | None) -> bool:
+    """Run the demo; return whether the published rows are equal to the source."""
+    terminal = sys.stdout.isatty()
+    display = Display(Console() if terminal else Console(width=120))
+    check_java()
+    with alone(HOME):
+        if left := end_leftovers(HOME):
+            display.say(f"Ended {left} processes of an earlier demo that was killed.")
+        place = Place(HOME, store)
+        place.make()
+        prepare(place, display)
+        with airflow_running(place) as airflow:
+            try:
+                start(airflow, place, display)
+                victim = run(airflow, place, display)
+                equal = compare(place, display, victim)
+                if terminal and sys.stdin.isatty():
+                    stay(airflow, place, display)
+            finally:
+                display.step("Stopping Airflow and everything it started; this takes up to 30 seconds")
+        display.say("Nothing is left running.")
+    return equal
+
+
+def check_java() -> None:
+    """Check that Spark will find a Java.
+
+    :raises DemoError: when it will not.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if not shutil.which(f"{home}/bin/java" if home else "java"):
+        where = f"JAVA_HOME is {home}, and no java is there." if home else "There is no java on PATH."
+        raise DemoError(where, "Spark needs Java 17 or 21: `make demo` looks for one, and installs it where it may.")
+
+
+def prepare(place: Place, display: Display) -> None:
+    """Make the input and the store."""
+    display.step("1. The input: 336,776 flights that left New York City in 2013")
+    done = "Split" if split(place.data) else "An earlier demo has split them"
+    display.say(f"{done} into twelve monthly CSV files in {short(place.data)}.")
+    open_store(place.store).setup()
+    display.say(f"The store, which keeps the partitions and their leases, is ready: {short(place.store)}")
+
+
+def start(airflow: Airflow, place: Place, display: Display) -> None:
+    """Wait for Airflow."""
+    display.step("2. Airflow: scheduler, triggerer, DAG processor and web server")
+    display.say(f"Starting, with its home in {short(place.home)}. This takes 15 to 60 seconds.")
+    airflow.wait_until_ready()
+    display.say(f"Ready: {place.url}  user [bold]admin[/]  password [bold]{place.password}[/]")
+
+
+def run(airflow: Airflow, place: Place, display: Display) -> Partition:
+    """Trigger the DAG, watch until its run has succeeded, and return the partition that suffered the accident.
+
+    :raises DemoError: when the run fails, takes too long, or did not show what it should.
+    """
+    display.step(f"3. The DAG {DAG}: list the months, work on each under a lease, end when all are completed")
+    coordinator = SourceCoordinator(
+        open_store(place.store), source="flights", owner="demo", partition_prefix=place.partition_prefix
+    )
+    accident = Accident(coordinator, place.root)
+    watch = Watch(coordinator, display, accident)
+    airflow.api.trigger(DAG)
+    display.say(f"Triggered. Airflow shows it at {place.url}/dags/{DAG}")
+    with display.moving():
+        follow(airflow, watch)
+    display.say("The run succeeded: every month is completed.")
+    return accident.checked_victim()
+
+
+def follow(airflow: Airflow, watch: Watch) -> None:
+    """Look at the source until the run has succeeded; Airflow is asked less often."""
+    deadline = time.monotonic() + PATIENCE
+    ask = 0.0
+    succeeded = False
+    while not succeeded:
+        if time.monotonic() > deadline:
+            raise DemoError(
+                f"The run took more than {PATIENCE:.0f} seconds.",
+                f"The logs are in {HOME}/airflow.log and {HOME}/airflow/logs. DEMO_TIMEOUT=… gives it more time.",
+            )
+        if time.monotonic() > ask:
+            airflow.check_running()
+            succeeded = airflow.check_run()
+            ask = time.monotonic() + 2
+        watch.look()
+        time.sleep(0.1)
+    watch.check()
+
+
+def compare(place: Place, display: Display, victim: Partition) -> bool:
+    """Compare the published rows with the source, show it, and return whether they are equal."""
+    display.step("4. The proof: published rows against the source, all 19 columns, whatever their order")
+    display.say("A Spark of its own adds up what read_completed returns.")
+    source, found = source_digests(), published(place)
+    display.console.print(comparison(source, found))
+    display.say(f"{victim.key}, whose first attempt was killed: {shares(place, victim.key)}.")
+    equal = source == found
+    display.say(
+        "[bold green]All equal: no row was lost, none was doubled.[/]"
+        if equal
+        else "[bold red]The published rows differ from the source. This is a bug.[/]"
+    )
+    return equal
+
+
+def stay(airflow: Airflow, place: Place, display: Display) -> None:
+    """Let people look around until Ctrl-C."""
+    display.step("Airflow stays up: look around. Ctrl-C ends everything.")
+    display.say(f"{place.url}/dags/{DAG}  user [bold]admin[/]  password [bold]{place.password}[/]")
+    try:
+        while True:
+            airflow.check_running()
+            time.sleep(1)
+    except KeyboardInterrupt:
+        return
+
+
+def short(place: object) -> str:
+    """Return a path or URL as seen from the checkout."""
+    return str(place).replace(f"{CHECKOUT}/", "")
+
+
+def interrupted(number: int, frame: object) -> NoReturn:
+    """End in order, as after Ctrl-C; a second signal does not disturb that."""
+    for each in INTERRUPTIONS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def tell(error: DemoError | CoordinationError) -> None:
+    """Say on standard error what went wrong."""
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    if isinstance(error, DemoError):
+        console.print(f"\n{error.details}", markup=False)
+        console.print(f"[bold red]The demo stopped.[/] {error.problem}\n{error.remedy}")
+    else:
+        console.print("\n[bold red]The demo stopped.[/]", str(error))
+
+
+if __name__ == "__main__":
+    for each in INTERRUPTIONS:
+        signal.signal(each, interrupted)
+    try:
+        sys.exit(0 if main((sys.argv[1:] or [None])[0]) else 1)
+    except (DemoError, CoordinationError) as error:
+        tell(error)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
