@@ -6,7 +6,7 @@ STORE is the URL of a store to use, for example postgresql+psycopg://user@host/d
 serves. In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the
 published rows are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
 
-DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1200).
+DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800).
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from rich.console import Console
-
-from airflow_coordination import CoordinationError, Partition, SourceCoordinator, open_store
 from demo.accident import Accident
 from demo.comparison import comparison, published, shares
 from demo.data import source_digests, split
@@ -30,14 +27,17 @@ from demo.place import CHECKOUT, Place, alone
 from demo.problems import DemoError
 from demo.standalone import DAG, Airflow, airflow_running, end_leftovers
 from demo.watch import Watch
+from rich.console import Console
+
+from airflow_coordination import CoordinationError, Partition, SourceCoordinator, open_store
 
 HOME = Path(os.environ.get("DEMO_HOME") or CHECKOUT / ".demo").resolve()
-PATIENCE = float(os.environ.get("DEMO_TIMEOUT") or 1200)
+PATIENCE = float(os.environ.get("DEMO_TIMEOUT") or 1800)
 """Seconds that the run may take; two minutes are usual on two cores."""
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def main(store: str | None) -> bool:
+def main(store: str | None = None) -> bool:
     """Run the demo; return whether the published rows are equal to the source."""
     terminal = sys.stdout.isatty()
     display = Display(Console() if terminal else Console(width=120))
@@ -182,7 +182,7 @@ if __name__ == "__main__":
     for each in INTERRUPTIONS:
         signal.signal(each, interrupted)
     try:
-        sys.exit(0 if main((sys.argv[1:] or [None])[0]) else 1)
+        sys.exit(0 if main(*sys.argv[1:2]) else 1)
     except (DemoError, CoordinationError) as error:
         tell(error)
         sys.exit(1)

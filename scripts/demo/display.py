@@ -50,7 +50,9 @@ class Display:
 
     def say(self, text: str) -> None:
         """Say what happened just now."""
-        self.console.print(f"   [dim]{datetime.now():%H:%M:%S}[/]  {text}", soft_wrap=True, highlight=False)
+        self.console.print(
+            f"   [dim]{datetime.now().astimezone():%H:%M:%S}[/]  {text}", soft_wrap=True, highlight=False
+        )
 
     def show(self, partitions: Sequence[Partition]) -> None:
         """Show how the partitions stand, in the moving table."""

@@ -18,7 +18,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def start_airflow(environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Start ``airflow standalone`` in a session of its own, so that Ctrl-C reaches the demo only, which ends it in order."""
+    """Start ``airflow standalone`` in a session of its own: Ctrl-C reaches the demo only, which ends it in order."""
     with log.open("ab") as file:
         return subprocess.Popen(
             ["airflow", "standalone"],
@@ -45,9 +45,10 @@ def of_demo(root: Path) -> list[psutil.Process]:
 def variable(process: psutil.Process, name: str) -> str | None:
     """Return a variable of a process's environment; ``None`` when it is not set or cannot be seen."""
     try:
-        return process.environ().get(name)
+        text: str | None = process.environ().get(name)
     except (psutil.Error, OSError):
         return None
+    return text
 
 
 def end_all(airflow: subprocess.Popen[bytes] | None, root: Path) -> list[psutil.Process]:

@@ -37,5 +37,4 @@ def published_digests(spark: SparkSession, store: Any, partition_prefix: str | N
 
 
 if __name__ == "__main__":
-    store, prefix = sys.argv[1], (sys.argv[2:] or [None])[0]
-    print(json.dumps(published_digests(SparkSession.builder.master("local[2]").getOrCreate(), store, prefix)))
+    print(json.dumps(published_digests(SparkSession.builder.master("local[2]").getOrCreate(), *sys.argv[1:3])))

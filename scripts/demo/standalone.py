@@ -14,7 +14,7 @@ from demo.place import Place
 from demo.problems import DemoError, tail
 from demo.processes import end_all, of_demo, start_airflow
 
-START_UP = 300.0
+START_UP = 600.0
 """Seconds that Airflow may take to start; 15 to 60 are usual."""
 DAG = "flights"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from airflow_coordination import Partition, PartitionStatus, SourceCoordinator
 from demo.accident import Accident
 from demo.data import MONTHS
@@ -45,8 +43,8 @@ class Watch:
         self._display.show(partitions)
         if victim := self._accident.look(partitions):
             self._display.say(
-                f"[bold red]{victim.key} suffers an accident:[/] this demo killed {worker(victim.owner)}, task and Spark "
-                f"driver, with SIGKILL. It had saved {progress(victim)} together with the block it wrote."
+                f"[bold red]{victim.key} suffers an accident:[/] this demo killed {worker(victim.owner)}, task and "
+                f"Spark driver, with SIGKILL. It had saved {progress(victim)} together with the block it wrote."
             )
 
     def check(self) -> None:
