@@ -47,10 +47,12 @@ def agree(url: str, examples: int, steps: int) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_s5_sqlite_does_what_the_reference_does(tmp_path: Path) -> None:
     agree(f"sqlite:///{tmp_path}/store.db", examples=30, steps=50)
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_s5_postgresql_does_what_the_reference_does(postgres_url: str) -> None:
-    agree(postgres_url, examples=20, steps=50)
+    agree(postgres_url, examples=10, steps=50)
