@@ -8,13 +8,13 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -138,11 +138,12 @@ def work_through(
     given_up: set[str] = set()
     done = 0
     while lease is not None:
+        if lease.key in given_up:
+            _set_aside(lease, place.coordinator)
+            lease = acquire()
+            continue
         done += 1
         more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
-        if lease.key in given_up:  # it would come back for ever
-            place.coordinator.give_up(lease)
-            return
         ended = hold(function, lease, place, fetch_next=more)
         yield ended
         if ended.stop is not None and not isinstance(ended.stop, Stopped):
@@ -152,6 +153,12 @@ def work_through(
         if ended.stop is not None or not more:
             return
         lease = ended.following or acquire()
+
+
+def _set_aside(lease: Lease, coordinator: SourceCoordinator) -> None:
+    """Give a partition back that this driver gave up before, for a while, so that the others get their turn."""
+    with suppress(PartitionNotOwnedError):
+        coordinator.give_up(lease, max(coordinator.settings.retry_delay, timedelta(seconds=1)))
 
 
 def _summary(endings: list[Ended]) -> Drained:

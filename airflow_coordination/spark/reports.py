@@ -23,7 +23,8 @@ from airflow_coordination.leases.handover import REPORT_MARKER
 MAX_ERROR = 2_000
 _USER_INFO = re.compile(r"(://[^/\s:@]*:)[^@\s]+@")
 _SECRET = re.compile(
-    r"""(?ix) ( [\w.-]* (?: password | passwd | secret | token | access[._-]?key | account[._-]?key ) [\w.-]* ["']? \s*[=:]\s* )
+    r"""(?ix)
+    ( [\w.-]* (?: password | passwd | secret | token | access[._-]?key | account[._-]?key ) [\w.-]* ["']? \s*[=:]\s* )
     (?: "[^"]*" | '[^']*' | [^\s"',;&]+ )"""
 )
 

@@ -110,6 +110,8 @@ class _Tenure:
             with self._heartbeat, self._work.marked(f"partition {self._lease.key!a}"), self._interruption:
                 result: object = self._function(self._place.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
+        except (Interrupted, KeyboardInterrupt) as error:
+            result = type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
         except BaseException as error:
             result = error
         return self._ended(self._end(result))

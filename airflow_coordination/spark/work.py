@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from airflow_coordination.leases.partition import Fence
+from airflow_coordination.spark.interruption import Interrupted
 from airflow_coordination.spark.session import context_of
 
 
@@ -42,8 +43,12 @@ class SparkWork:
             self._context.addJobTag(self._tag)
         try:
             yield
-        finally:
+        except (Interrupted, KeyboardInterrupt):
+            raise  # it may have cut a call to the JVM; that connection, and its marks, are dropped with this error
+        except BaseException:
             self._unmark()
+            raise
+        self._unmark()
 
     def cancel(self) -> None:
         """Cancel what runs now. Jobs started later are not touched; call again."""
