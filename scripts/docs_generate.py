@@ -7,13 +7,13 @@ A page names what it wants: ``<!-- from the code: NAME -->`` … ``<!-- end -->`
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -59,15 +59,29 @@ def state_diagram() -> str:
     return f"```mermaid\n{diagram()}```\n"
 
 
-def params(documented: type) -> dict[str, str]:
-    """Return the ``:param x:`` texts of a class."""
-    found = re.findall(r":param (\w+): (.*?)(?=\n\s*:|\Z)", inspect.getdoc(documented) or "", re.S)
+def params(docstring: str | None) -> dict[str, str]:
+    """Return the ``:param x:`` texts of a docstring."""
+    found = re.findall(r":param (\w+): (.*?)(?=\n\s*:|\Z)", inspect.cleandoc(docstring or ""), re.S)
     return {name: " ".join(text.split()) for name, text in found}
+
+
+def parsed(module: str) -> ast.Module:
+    """Return the syntax tree of a module of the package: read, not imported, because some need Airflow."""
+    return ast.parse((ROOT / "airflow_coordination" / (module.replace(".", "/") + ".py")).read_text())
+
+
+def constant(module: str, name: str) -> object:
+    """Return the value of a constant whose expression is numbers and durations."""
+    for node in parsed(module).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets) and node.value:
+            return eval(compile(ast.Expression(node.value), module, "eval"), {"timedelta": timedelta})
+    raise LookupError(f"{module}.{name}")
 
 
 def settings() -> str:
     """Return every setting with its default."""
-    texts = params(Settings)
+    texts = params(Settings.__doc__)
     rows = [(f"`{field.name}`", shown(field.default), code(texts[field.name])) for field in fields(Settings)]
     return table("setting", "default", "meaning", rows=rows)
 
@@ -82,9 +96,20 @@ def constants(listed: Iterable[Constant]) -> Callable[[], str]:
     return lambda: table("what", "value", "name in the code", rows=[_constant(each) for each in listed])
 
 
-def _constant(constant: Constant) -> tuple[str, str, str]:
-    value = getattr(import_module(f"airflow_coordination.{constant.module}"), constant.name)
-    return constant.meaning, constant.shown(value), f"`{constant.module}.{constant.name}`"
+def _constant(listed: Constant) -> tuple[str, str, str]:
+    value = listed.shown(constant(listed.module, listed.name))
+    return listed.meaning, value, f"`{listed.module}.{listed.name}`"
+
+
+def arguments(module: str, name: str) -> Callable[[], str]:
+    """Return a writer of a table of a class's arguments."""
+
+    def write() -> str:
+        found = next(node for node in parsed(module).body if isinstance(node, ast.ClassDef) and node.name == name)
+        rows = [(f"`{argument}`", code(text)) for argument, text in params(ast.get_docstring(found)).items()]
+        return table("argument", "meaning", rows=rows)
+
+    return write
 
 
 def metric_names() -> str:
@@ -152,6 +177,9 @@ WRITERS: dict[str, Callable[[], str]] = {
     "options": options,
     "connection fields": connection_fields,
     "commands": commands,
+    "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
+    "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
+    "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),
 }
 
 

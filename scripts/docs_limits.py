@@ -11,12 +11,15 @@ def plain(value: object) -> str:
     """Return a number as people read it."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} seconds"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 def unit(name: str) -> Callable[[object], str]:
     """Return a writer of numbers in this unit."""
     return lambda value: f"{plain(value)} {name}"
+
+
+SECONDS = unit("seconds")
 
 
 def kib(value: object) -> str:
@@ -48,6 +51,30 @@ TIMERS = (
         "Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", unit("seconds")
     ),
     Constant("Probability that an acquire starts at the class “new”", "leases.settings", "NEW_FIRST_PROBABILITY"),
+    Constant(
+        "SQLite: wait for the turn to write, in the queue beside the file", "stores.sql.sqlite", "TURN_SECONDS", SECONDS
+    ),
+    Constant("SQLite: wait for a lock of the database", "stores.sql.sqlite", "BUSY_SECONDS", SECONDS),
+    Constant("PostgreSQL: `connect_timeout`", "stores.sql.postgres", "CONNECT_SECONDS", SECONDS),
+    Constant(
+        "PostgreSQL: `statement_timeout`, set on the server for our connections",
+        "stores.sql.postgres",
+        "STATEMENT_SECONDS",
+        SECONDS,
+    ),
+    Constant("PostgreSQL: wait for the answer beyond that", "stores.sql.postgres", "GRACE_SECONDS", SECONDS),
+    Constant("PostgreSQL: how long the mark of used-up new partitions serves", "stores.sql.marks", "SECONDS", SECONDS),
+    Constant(
+        "Driver: a function's time to come back after its Spark jobs are cancelled",
+        "spark.interruption",
+        "GRACE",
+        SECONDS,
+    ),
+    Constant(
+        "Driver: its time after it was interrupted, before the process ends", "spark.interruption", "STUCK", SECONDS
+    ),
+    Constant("Task: a driver's time between SIGTERM and SIGKILL", "hooks.spark_submit", "GRACE", SECONDS),
+    Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
 )
 
 LIMITS = (
@@ -62,4 +89,5 @@ LIMITS = (
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Endings that a partition remembers", "leases.partition", "RING_SIZE"),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
+    Constant("PostgreSQL: connections of one process (`pool_size`)", "stores.sql.postgres", "POOL_SIZE"),
 )

@@ -9,6 +9,14 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+DAG_IN = """
+import gc, runpy, sys
+from airflow.sdk import DAG
+found = runpy.run_path(sys.argv[1])
+tasks = [len(each.task_ids) for each in gc.get_objects() if isinstance(each, DAG)]
+sys.exit(0 if tasks and all(tasks) else f"no DAG with tasks in {sys.argv[1]}")
+"""
+
 
 def printed(step, namespace):
     """Carry one step out and return what it printed."""
@@ -16,6 +24,8 @@ def printed(step, namespace):
         path = Path(step["name"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(step["text"])
+        if path.parent.name == "dags":
+            subprocess.run([sys.executable, "-c", DAG_IN, str(path)], check=True, stdout=subprocess.DEVNULL)
         return ""
     if step["kind"] == "shell":
         return subprocess.run(["bash", "-euc", step["text"]], check=True, stdout=subprocess.PIPE, text=True).stdout

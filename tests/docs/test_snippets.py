@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +14,19 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, label, steps
 
 RUNNER = Path(__file__).with_name("run_page.py")
-MARKS = {"SparkSession": (pytest.mark.spark, pytest.mark.slow), "from airflow.sdk": (pytest.mark.slow,)}
-NEEDS_POSTGRES = "postgresql+psycopg"
+MARKS = {
+    "SparkSession": pytest.mark.spark,
+    "postgresql+psycopg": pytest.mark.postgres,
+    "from airflow.sdk": pytest.mark.slow,
+    "python -m": pytest.mark.slow,
+    "sqlite": pytest.mark.slow,
+}
+IN_THE_DOCS = re.compile(r"postgresql\+psycopg://\w+@db\.example/coordination(\?sslmode=verify-full)?")
 
 
 def _case(page):
     code = "".join(step["text"] for step in steps(page))
-    marks = [mark for word, found in MARKS.items() if word in code for mark in found]
-    return pytest.param(
-        page, id=label(page), marks=[*marks, *([pytest.mark.postgres] if NEEDS_POSTGRES in code else [])]
-    )
+    return pytest.param(page, id=label(page), marks=[mark for word, mark in MARKS.items() if word in code])
 
 
 @pytest.mark.timeout(300)
@@ -30,10 +34,10 @@ def _case(page):
 def test_page_runs(page, tmp_path, request):
     """In an empty directory, with the package importable and a private Airflow home."""
     todo = steps(page)
-    if any(NEEDS_POSTGRES in step["text"] for step in todo):
+    if any(IN_THE_DOCS.search(step["text"]) for step in todo):
         url = request.getfixturevalue("postgres_url")
         for step in todo:
-            step["text"] = step["text"].replace("postgresql+psycopg://coordination@db.example/coordination", url)
+            step["text"] = IN_THE_DOCS.sub(url, step["text"])
     (tmp_path / "steps.json").write_text(json.dumps(todo))
     work = tmp_path / "work"
     work.mkdir()
