@@ -57,7 +57,7 @@ def _wrong_url(url: str, problem: str) -> SettingsError:
         "store",
         hide_password(url),
         problem,
-        "Use sqlite:////absolute/path.db, postgresql+psycopg://user@host/database, memory:// or a source_coordination object",
+        "Use sqlite:////path.db, postgresql+psycopg://user@host/database, memory:// or a source_coordination object",
     )
 
 
@@ -117,7 +117,7 @@ def _object(value: object, where: str) -> Mapping[str, Any]:
 
 
 def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
-    """Read the seed's object, with or without its outer key; a whole ``data-prepper-config.yaml`` has others beside it."""
+    """Read the seed's object, with or without its outer key; ``data-prepper-config.yaml`` has others beside it."""
     if _OUTER in mapping:
         mapping = _object(mapping[_OUTER], _OUTER)
     check_known(list(mapping), COORDINATION_OPTIONS, _OUTER)

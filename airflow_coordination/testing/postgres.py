@@ -148,12 +148,15 @@ def private_postgres() -> Iterator[str]:
 
 
 @contextmanager
-def fresh_database(url: str) -> Iterator[str]:
-    """Give the URL of a new empty database in the cluster at ``url``; it is dropped at the end."""
+def fresh_database(url: str, template: str = "template1") -> Iterator[str]:
+    """Give the URL of a new database in the cluster at ``url``; it is dropped at the end.
+
+    :param template: the database to copy; nobody may be connected to it. Copying is faster than migrating.
+    """
     name = f"coordination_{uuid.uuid4().hex[:12]}"
     plain = url.replace("postgresql+psycopg://", "postgresql://")
     with psycopg.connect(plain, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         try:
             yield url.rpartition("/")[0] + f"/{name}"
         finally:

@@ -78,7 +78,11 @@ RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
 PARTITION: Final = ", ".join((*VALUES, *RING))
 """The select list that :func:`partition_of` reads."""
 
-HEAD: Final = "source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at"
+HEAD: Final = (
+    "source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token,"
+    " kind, state, published_at"
+)
+"""The select list that :func:`head_of` reads."""
 
 
 def moment(micros: int | None) -> datetime | None:

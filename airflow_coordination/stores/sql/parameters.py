@@ -10,9 +10,9 @@ from airflow_coordination.leases.blocks import Block, dump_blocks
 from airflow_coordination.leases.partition import Fence, HeadRecord, Partition, PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
-    Act,
     AcquireHinted,
     AcquireNext,
+    Act,
     Adopt,
     Begin,
     End,

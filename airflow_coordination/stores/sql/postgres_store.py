@@ -1,4 +1,4 @@
-"""Steps on PostgreSQL that touch several rows: each is one data-modifying statement, so one commit and one round trip."""
+"""Steps on PostgreSQL that touch several rows: each is one data-modifying statement, one commit, one round trip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.partition import HeadRecord, Partition
-from airflow_coordination.leases.writes import KEEP, Act, AcquireNext, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.leases.writes import KEEP, AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import partition_of

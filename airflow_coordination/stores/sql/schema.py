@@ -1,4 +1,4 @@
-"""Setting the schema up, migrating it, and checking that this code and the store understand each other (promise S16)."""
+"""Setting the schema up, migrating it, and checking that code and store understand each other (promise S16)."""
 
 from __future__ import annotations
 
@@ -79,8 +79,7 @@ def set_up(database: Database, description: str) -> StoreFacts:
         if facts is None or facts.schema_version < SCHEMA_VERSION:
             _migrate(connection)
             _write_facts(connection, facts)
-    stored = read_facts(database, description)
-    return stored
+    return read_facts(database, description)
 
 
 def _stored(connection: Connection) -> StoreFacts | None:

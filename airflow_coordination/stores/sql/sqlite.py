@@ -24,8 +24,8 @@ from airflow_coordination.stores.sql.statements import dialect
 BUSY_SECONDS: Final = 5.0
 TURN_SECONDS: Final = 10.0
 NETWORK_FILE_SYSTEMS: Final = frozenset(
-    "9p afs beegfs ceph cifs efs fuse.glusterfs fuse.grpcfuse fuse.osxfs fuse.s3fs fuse.sshfs glusterfs lustre"
-    " ncpfs nfs nfs4 prl_fs smb3 smbfs vboxsf virtiofs".split()
+    {"9p", "afs", "beegfs", "ceph", "cifs", "efs", "fuse.glusterfs", "fuse.grpcfuse", "fuse.osxfs", "fuse.s3fs"}
+    | {"fuse.sshfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs"}
 )
 """Where write-ahead logging is not safe, or ``flock`` does not reach the other hosts."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.writes import Act, AcquireNext, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.leases.writes import AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import partition_of
@@ -101,4 +101,3 @@ class SqliteStore(SqlStore):
             if rows:
                 run(self.statement(people.put_audit, self.database.dialect), parameters)
         return rows
-

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
     KEEP,
-    Act,
     AcquireHinted,
     AcquireNext,
+    Act,
     Adopt,
     Answer,
     Begin,
@@ -225,6 +225,8 @@ class SqlStore(ABC):
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step."""
         held = write.seen.status is PartitionStatus.ASSIGNED
+        if not allowed(Event[write.action.name], write.seen.status):
+            return self.refusal(write.source, write.key)
         rows = self.audited(Call(str(write.action), write.key), write, held)
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
@@ -263,7 +265,7 @@ class SqlStore(ABC):
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""
         rows = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
-        found = {status: count for status, count in rows}
+        found = dict(rows)
         return {status: found.get(str(status), 0) for status in PartitionStatus}
 
     def outlook(self, source: str) -> Outlook:

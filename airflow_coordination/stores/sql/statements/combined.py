@@ -26,9 +26,7 @@ _HEAD_ARRAYS: Final = {
 _NOT_THE_ENDED: Final = "AND source_partition_key <> :ended_key"
 
 
-def _ending(
-    dialect: Dialect, *, slot: int, keep_progress: bool, clear_staged: bool, with_heads: bool
-) -> str:
+def _ending(dialect: Dialect, *, slot: int, keep_progress: bool, clear_staged: bool, with_heads: bool) -> str:
     """Return the expressions ``done`` (a row if the ending was applied) and, with output, ``moved``."""
     done = f"done AS ({owner.end(dialect, slot, keep_progress=keep_progress, clear_staged=clear_staged)})"
     if not with_heads:
@@ -63,9 +61,7 @@ def end_and_acquire(
     by_key: bool,
 ) -> str:
     """Return the statement that ends one tenure and, only if this execution did, starts the next."""
-    ending = _ending(
-        dialect, slot=slot, keep_progress=keep_progress, clear_staged=clear_staged, with_heads=with_heads
-    )
+    ending = _ending(dialect, slot=slot, keep_progress=keep_progress, clear_staged=clear_staged, with_heads=with_heads)
     key = _one_key(dialect) if by_key else acquire.first_claimable(dialect, new_first=new_first, only=_NOT_THE_ENDED)
     following = f"""UPDATE {PARTITIONS} SET {acquire.granted(dialect, Outcome.LOST)}
         WHERE EXISTS (SELECT 1 FROM done) AND source_identifier = :source AND source_partition_key = {key}

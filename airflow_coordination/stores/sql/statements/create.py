@@ -77,5 +77,5 @@ def compare_page(dialect: Dialect) -> str:
             CASE WHEN {differs} OR p.priority <> given.priority THEN 1 ELSE 0 END AS differs
             FROM given JOIN {PARTITIONS} AS p ON p.source_identifier = :source AND p.source_partition_key = given.key)
         SELECT (SELECT sum(mine) FROM found), key FROM (SELECT NULL AS key, -1 AS place UNION ALL
-            SELECT * FROM (SELECT key, place FROM found WHERE mine = 0 AND differs = 1 ORDER BY place LIMIT 100) AS differing
-        ) AS answer ORDER BY place"""
+            SELECT * FROM (SELECT key, place FROM found WHERE mine = 0 AND differs = 1 ORDER BY place LIMIT 100)
+            AS differing) AS answer ORDER BY place"""

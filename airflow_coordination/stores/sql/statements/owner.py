@@ -1,4 +1,4 @@
-"""The owner's writes: each one conditional update under the fence, the chain's writes also under the operation before."""
+"""The owner's writes: each one update under the fence, the chain's writes also under the operation before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHAINED = f"{FENCED} AND last_op = :prev"
 
 
 def _longer(dialect: Dialect) -> str:
-    """Return the assignments that hold the lease on; the indexed time moves only when the lease's first half is over."""
+    """Return the assignments that hold the lease on; the indexed time moves only when half of the lease is over."""
     new = f"{dialect.now} + :timeout"
     later = f"CASE WHEN partition_ownership_timeout > {new} THEN partition_ownership_timeout ELSE {new} END"
     return f"""partition_ownership_timeout = {later},

@@ -22,7 +22,7 @@ def _due(dialect: Dialect, timed: Timed, also: str = "") -> str:
 
 
 def reclaim(dialect: Dialect) -> str:
-    """Return the statement that ends expired leases: their partitions go first, or are parked at the last lost lease."""
+    """Return the statement that ends expired leases; the last lost lease parks, otherwise the partition goes first."""
     status = f"CASE WHEN {_PARKS} THEN '{PartitionStatus.CLOSED}' ELSE '{PartitionStatus.UNASSIGNED}' END"
     return f"""UPDATE {PARTITIONS} SET {into_ring(entry(dialect, Outcome.LOST, status))},
         source_partition_status = {status}, lost_leases = {_LOST},
