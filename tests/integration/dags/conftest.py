@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,4 +43,3 @@ def spark():
     session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     yield session
     session.stop()
-    sys.modules.pop("demo", None)

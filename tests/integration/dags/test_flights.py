@@ -34,13 +34,8 @@ def airflow(tmp_path):
     def run(snippet, *arguments, **variables):
         environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path / "home"), **variables}
         environment["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
-        done = subprocess.run(
-            [sys.executable, "-c", snippet, *map(str, arguments)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-c", snippet, *map(str, arguments)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout.splitlines()[-1])
 

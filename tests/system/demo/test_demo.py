@@ -1,0 +1,136 @@
+"""The demo itself: real flights through a real Airflow and real Spark, as CI's end-to-end check."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.house.tree import ROOT
+
+pytestmark = [pytest.mark.system, pytest.mark.spark]
+MONTHS = [f"2013-{month:02}" for month in range(1, 13)]
+ROWS = re.compile(r"^ +(\d{4}-\d\d) +([\d,]+) +([\d,]+) +([0-9a-f]{16}) +([0-9a-f]{16}) +equal *$", re.MULTILINE)
+
+
+class Demo:
+    """A demo in a folder of its own, without a terminal."""
+
+    def __init__(self, folder):
+        self.home, self.output = folder / "demo", folder / "output.txt"
+        with self.output.open("wb") as file:
+            self.process = subprocess.Popen(
+                [ROOT / "scripts" / "with_java.sh", sys.executable, ROOT / "scripts" / "demo.py"],
+                env={**os.environ, "DEMO_HOME": str(self.home)},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def text(self):
+        return self.output.read_text()
+
+    def alive(self):
+        """Return what runs of the demo, found by the variable that all of it inherits."""
+        return [process for process in psutil.process_iter() if self._is_of_demo(process)]
+
+    def _is_of_demo(self, process):
+        try:
+            return process.environ().get("COORDINATION_DEMO_PLACE") == str(self.home)
+        except psutil.Error:
+            return False
+
+    def reach(self, condition, seconds):
+        """Wait for a sign of life."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert self.process.poll() is None, self.text
+            assert time.monotonic() < deadline, self.text
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def begin():
+        started.append(Demo(tmp_path))
+        return started[-1]
+
+    yield begin
+    for demo in started:
+        if demo.process.poll() is None:
+            demo.process.send_signal(signal.SIGINT)
+            demo.process.wait(120)
+
+
+@pytest.mark.timeout(2700)
+def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start):
+    """Through a killed attempt and a month that reopens."""
+    demo = start()
+    assert demo.process.wait(2600) == 0, demo.text
+    compared = ROWS.findall(demo.text)
+    assert [month for month, *_ in compared] == MONTHS
+    assert all(source == found and sums == published for _, source, found, sums, published in compared)
+    assert "336,776       336,776" in demo.text
+    for status in ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"):
+        assert f"First seen: {status}," in demo.text
+    victim = re.search(r"(\S+) suffers an accident", demo.text).group(1)
+    assert re.search(rf"{victim} acquired again .* tenure 2: it goes on after day 15\.", demo.text)
+    shares = rf"{victim}, whose first attempt was killed: [\d,]+ rows by tenure 1 and [\d,]+ rows by tenure 2"
+    assert re.search(shares, demo.text)
+    assert demo.alive() == []
+
+
+@pytest.mark.timeout(900)
+def test_an_interrupted_demo_leaves_nothing_running(start):
+    """Ctrl-C, twice, while Airflow starts."""
+    demo = start()
+    demo.reach(lambda: len(demo.alive()) > 4, 600)
+    demo.process.send_signal(signal.SIGINT)
+    demo.reach(lambda: "Stopping Airflow" in demo.text, 60)
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.process.wait(120) == 130, demo.text
+    assert demo.alive() == []
+
+
+def test_a_missing_java_is_named_with_its_remedy(tmp_path):
+    """Before anything is started."""
+    done = refused(tmp_path, JAVA_HOME="/nowhere")
+    assert "JAVA_HOME is /nowhere, and no java is there" in done.stderr
+    assert "Spark needs Java 17 or 21: `make demo` looks for one" in done.stderr
+
+
+def test_a_second_demo_in_the_same_folder_is_refused(tmp_path):
+    """It would remove the first one's files under its feet."""
+    with (tmp_path / "running").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("4711")
+        file.flush()
+        done = refused(tmp_path, JAVA_HOME=java_home())
+    assert f"Another demo is running in {tmp_path}: process 4711" in done.stderr
+    assert "End it with Ctrl-C first" in done.stderr
+
+
+def java_home():
+    """Return the Java that Spark gets."""
+    return subprocess.run(
+        [ROOT / "scripts" / "java_home.sh"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def refused(home, **variables):
+    """Run a demo that does not start."""
+    environment = {**os.environ, "DEMO_HOME": str(home), **variables}
+    command = [sys.executable, ROOT / "scripts" / "demo.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 1
+    return done
