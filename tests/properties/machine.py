@@ -212,7 +212,7 @@ class Machine(RuleBasedStateMachine):
         names=st.lists(keys, min_size=1, max_size=4), payload=st.sampled_from([None, 1, 2]), priority=st.integers(-1, 1)
     )
     def create(self, names: list[str], payload: int | None, priority: int) -> None:
-        text = encode_payload(payload and {"n": payload})
+        text = encode_payload({"n": payload} if payload else None)
         page = tuple(NewPartition(key=name, payload_text=text, priority=priority) for name in dict.fromkeys(names))
         self._send(Create(source=self.source, op=self.op(), partitions=page))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from .machine import Machine
+from tests.properties.machine import Machine
 
 
-class TestSteps(Machine.TestCase):  # type: ignore[name-defined, misc]
+class TestSteps(Machine.TestCase):  # type: ignore[misc]
     settings = settings(max_examples=60, stateful_step_count=80, deadline=None)

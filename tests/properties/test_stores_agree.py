@@ -13,8 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-
-from .machine import Machine
+from tests.properties.machine import Machine
 
 
 class Beside(Machine):

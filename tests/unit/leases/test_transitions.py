@@ -39,7 +39,7 @@ def test_every_status_is_reached_from_nothing() -> None:
 
 
 def test_owner_events_need_an_owner() -> None:
-    owners = (Event.RETAKE, Event.ADOPT, Event.BEGIN, Event.RENEW, Event.SAVE)
+    owners: tuple[Event, ...] = (Event.RETAKE, Event.ADOPT, Event.BEGIN, Event.RENEW, Event.SAVE)
     owners += (Event.COMPLETE, Event.CLOSE, Event.FAIL, Event.GIVE_UP, Event.RELEASE)
     for event in owners:
         assert [status for status in (None, *PartitionStatus) if allowed(event, status)] == [PartitionStatus.ASSIGNED]

@@ -60,7 +60,7 @@ def test_one_task_on_another_host_and_try_is_the_same_task() -> None:
         (("h", "d", "r", "t/1"), ("h", "d", "r", "t")),
     ],
 )
-def test_parts_with_slashes_stay_apart(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+def test_parts_with_slashes_stay_apart(one: tuple[str, str, str, str], other: tuple[str, str, str, str]) -> None:
     first, second = (Owner.of_task(*parts, 1, 1) for parts in (one, other))
     assert first.task != second.task
     assert first.dag == one[1]
