@@ -1,0 +1,170 @@
+"""CreatePartitionsOperator and PartitionsSensor inside Airflow."""
+
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import Checkpoint, Owner, PartitionIdentifier, PartitionStatus, SourceCoordinator
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def flights(store_url):
+    from airflow_coordination.stores import open_store
+
+    return SourceCoordinator(open_store(store_url), "flights", "test", max_failures=1)
+
+
+@pytest.fixture
+def run(run_dag, request):
+    """Run one operator in a DAG of its own; return its state, what it pushed, and what it logged."""
+
+    def run_operator(make):
+        from airflow.sdk import DAG
+
+        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
+            make()
+        [ti] = run_dag(dag).get_task_instances()
+        return ti.state, ti.xcom_pull(task_ids=ti.task_id)
+
+    return run_operator
+
+
+def create(supplier):
+    from airflow_coordination.operators import CreatePartitionsOperator
+
+    return lambda: CreatePartitionsOperator(task_id="create", source="flights", supplier=supplier)
+
+
+def sensor(**arguments):
+    from airflow_coordination.sensors import PartitionsSensor
+
+    return lambda: PartitionsSensor(task_id="ready", source="flights", **arguments)
+
+
+def test_a_supplier_creates_partitions_and_its_state_is_remembered(run, flights):
+    def supplier(state):
+        for month in range(state.get("last", 0) + 1, 4):
+            yield PartitionIdentifier(f"2013-{month:02}", payload={"month": month})
+        yield Checkpoint({"last": 3})
+
+    state, pushed = run(create(supplier))
+    assert (state, pushed) == ("success", {"created": 3, "existing": 0, "changed": [], "rival": None})
+    assert flights.global_state() == {"last": 3}
+    assert run(create(supplier))[1]["created"] == 0
+
+
+def test_a_supplier_that_finds_nothing_succeeds_and_says_so(run, flights):
+    assert run(create(lambda state: []))[0] == "success"
+
+
+def test_a_changed_payload_is_reported_and_not_overwritten(run, flights):
+    flights.create_partitions([PartitionIdentifier("a", payload={"v": 1})])
+    state, pushed = run(create(lambda state: [PartitionIdentifier("a", payload={"v": 2})]))
+    assert (state, pushed["changed"]) == ("success", ["a"])
+    assert flights.partition("a").payload == {"v": 1}
+
+
+def test_while_a_rival_runs_the_supplier_it_succeeds_with_nothing_and_names_the_rival(run, flights):
+    rival = Owner.of_task("elsewhere", "other", "run", "create", -1, 1).text
+    runs = []
+
+    def outer(state):
+        runs.append(run(create(lambda state: ["never"])))
+        return ["a"]
+
+    SourceCoordinator(flights.store, "flights", rival).run_supplier(outer)
+    assert runs == [("success", {"created": 0, "existing": 0, "changed": [], "rival": rival})]
+    assert flights.partition("never") is None
+
+
+def _raises(state):
+    raise ConnectionError("the listing failed")
+
+
+def _unserialisable(state):
+    state["when"] = object()
+    return ["a"]
+
+
+@pytest.mark.parametrize(
+    "supplier", [_raises, _unserialisable, lambda state: [""], lambda state: 3], ids=["raises", "state", "key", "type"]
+)
+def test_a_broken_supplier_fails_its_task_and_frees_its_lease(run, flights, supplier):
+    assert run(create(supplier))[0] == "failed"
+    assert flights.run_supplier(lambda state: ["b"]).ran
+
+
+def test_the_sensor_returns_hints_and_caps_them(run, flights):
+    flights.create_partitions(["a", "b", "c"])
+    state, hints = run(sensor(max_hints=2))
+    assert state == "success"
+    assert [flights.get_next_partition(hint=hint).key for hint in hints] == ["a", "b"]
+
+
+def test_it_never_returns_more_hints_than_airflow_can_map(run, flights, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__CORE__MAX_MAP_LENGTH", "1")
+    flights.create_partitions(["a", "b"])
+    assert len(run(sensor())[1]) == 1
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_it_waits_until_a_closed_partition_opens_again(run, flights, deferrable):
+    flights.create_partitions(["a"])
+    flights.close(flights.get_next_partition(), reopen_after=timedelta(seconds=1))
+    state, hints = run(sensor(deferrable=deferrable, poke_interval=0.2))
+    assert state == "success"
+    assert flights.get_next_partition(hint=hints[0]).key == "a"
+
+
+def test_it_skips_when_nothing_can_become_claimable(run, flights):
+    flights.create_partitions(["a"])
+    flights.complete(flights.get_next_partition())
+    assert run(sensor())[0] == "skipped"
+
+
+def test_until_completed_waits_for_the_whole_source(run, flights):
+    flights.create_partitions(["a"])
+    flights.complete(flights.get_next_partition())
+    assert run(sensor(until="completed"))[0] == "success"
+
+
+def test_until_completed_fails_when_a_partition_is_parked(run, flights):
+    flights.create_partitions(["a"])
+    flights.fail(flights.get_next_partition(), "no memory")
+    assert run(sensor(until="completed"))[0] == "failed"
+
+
+def test_two_sensors_on_one_source_do_no_harm(run, flights):
+    """Promise L9: both sweep, one of them reopens, and both see it."""
+    flights.create_partitions(["a"])
+    flights.close(flights.get_next_partition(), reopen_after=timedelta(0))
+    assert run(sensor())[1] == run(sensor())[1]
+    assert flights.counts()[PartitionStatus.UNASSIGNED] == 1
+
+
+def test_a_dag_of_every_operator_ends_well_when_there_is_nothing_to_do(run_dag, flights):
+    """A skipped sensor skips the mapped task; what follows needs trigger_rule="none_failed"."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
+
+    with DAG("nothing", schedule=None) as dag:
+        made = create(lambda state: [])()
+        ready = sensor()()
+        process = LeasedSparkSubmitOperator.partial(
+            task_id="process", source="flights", application="job.py", conn_id="spark_local"
+        ).expand(hint=ready.output)
+        done = PartitionsSensor(task_id="done", source="flights", until="completed", trigger_rule="none_failed")
+        made >> ready
+        process >> done
+    run = run_dag(dag)
+    assert run.state == "success"
+    assert {ti.task_id: ti.state for ti in run.get_task_instances()} == {
+        "create": "success",
+        "ready": "skipped",
+        "process": "skipped",
+        "done": "success",
+    }

@@ -1,0 +1,164 @@
+"""LeasedSparkSubmitOperator around jobs that know nothing of leases, with a stand-in for spark-submit.
+
+The stand-in is a real process that runs the application with Python, so that no Spark has to start.
+"""
+
+import json
+import sys
+import textwrap
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases.metrics import CountingMetrics
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+SUBMIT = """\
+#!{python}
+import json, os, sys
+application = next(argument for argument in sys.argv if argument.endswith("job.py"))
+json.dump(sys.argv, open("{folder}/argv.json", "w"))
+os.execv(sys.executable, [sys.executable, application])
+"""
+
+
+@pytest.fixture
+def flights(store_url):
+    from airflow_coordination.stores import open_store
+
+    coordinator = SourceCoordinator(open_store(store_url), "flights", "test")
+    coordinator.create_partitions(["a"])
+    return coordinator
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch, run_dag, request):
+    """Run one task around a job with this body; return its task instance."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
+    submit = tmp_path / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(SUBMIT.format(python=sys.executable, folder=tmp_path))
+    submit.chmod(0o755)
+    monkeypatch.setenv("PATH", str(submit.parent), prepend=":")
+    job = tmp_path / "job.py"
+
+    def run(body, **arguments):
+        job.write_text(textwrap.dedent(body))
+        arguments = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0)} | arguments
+        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
+            LeasedSparkSubmitOperator.partial(task_id="process", source="flights", **arguments).expand(hint=["a"])
+        run = run_dag(dag)
+        [ti] = run.get_task_instances()
+        return ti
+
+    return run
+
+
+def test_exit_code_0_completes_the_partition_where_that_is_asked_for(process, flights):
+    ti = process("print('hello')", complete_on_success=True)
+    assert (ti.state, ti.rendered_map_index) == ("success", "a")
+    assert flights.partition("a").status is PartitionStatus.COMPLETED
+
+
+def test_exit_code_0_alone_says_nothing_of_the_partition(process, flights):
+    ti = process("print('hello')")
+    assert ti.state == "failed"
+    partition = flights.partition("a")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 1)
+    assert "set complete_on_success=True" in partition.last_error
+
+
+def test_a_failing_job_fails_its_task_and_its_partition(process, flights):
+    ti = process("raise SystemExit('out of luck')", complete_on_success=True)
+    assert (ti.state, ti.rendered_map_index) == ("failed", "a")
+    partition = flights.partition("a")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 1)
+    assert "out of luck" in partition.last_error
+    assert partition.available_at is not None
+
+
+def test_the_lease_goes_by_environment_and_nothing_of_it_by_argument(process, flights, tmp_path, store_url):
+    process(
+        f"""
+        import json, os
+        names = ("COORDINATION_HANDOVER", "COORDINATION_STORE")
+        json.dump([os.environ[name] for name in names], open({str(tmp_path / "env.json")!r}, "w"))
+        """,
+        complete_on_success=True,
+        ownership_timeout=60,
+        output_root="/somewhere",
+    )
+    handed_over, store = json.loads((tmp_path / "env.json").read_text())
+    handed_over = json.loads(handed_over)
+    assert store == store_url
+    assert (handed_over["key"], handed_over["output_root"]) == ("a", "/somewhere")
+    assert handed_over["settings"]["ownership_timeout"] == 60
+    assert handed_over["store_id"] == flights.store.store_id
+    argv = (tmp_path / "argv.json").read_text()
+    assert "airflow_coordination-" in argv
+    assert store_url not in argv
+    assert handed_over["fence"] not in argv
+
+
+def test_nothing_to_acquire_is_a_success_with_a_label(process, flights):
+    flights.complete(flights.get_next_partition())
+    ti = process("raise SystemExit('never runs')")
+    assert (ti.state, ti.rendered_map_index) == ("success", "nothing to do")
+
+
+def test_nothing_to_acquire_can_skip(process, flights):
+    flights.complete(flights.get_next_partition())
+    assert process("raise SystemExit('never runs')", on_empty="skip").state == "skipped"
+
+
+def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
+    counted = CountingMetrics()
+    monkeypatch.setattr("airflow_coordination.operators.reports.Stats", counted)
+    monkeypatch.setattr("airflow_coordination.hooks.coordination.Stats", counted)
+    process(
+        """
+        print('[coordination] {"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 2}}')
+        print('[coordination] this is no report')
+        """,
+        complete_on_success=True,
+    )
+    assert counted.counts == {
+        "flights_source_coordinator_partitionsAcquired": 1,
+        "flights_source_coordinator_partitionsCompleted": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"conn_id": "no_such"}, "conn_id='no_such': is not a defined Airflow connection"),
+        ({"deploy_mode": "cluster"}, "deploy_mode='cluster': starts the driver of local[1] on another machine"),
+        ({"spark_binary": "spark3-submit"}, "spark_binary='spark3-submit': is not on this worker's PATH"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flights, caplog, arguments, message):
+    assert process("never", **arguments).state == "failed"
+    assert message in caplog.text
+    assert flights.partition("a").token == 0
+
+
+def test_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
+    """Promise X5: a mapped hint that looks like a template stays as it is."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
+    hostile = "{{ conn.coordination_default.password }}"
+    flights.create_partitions([hostile])
+    with DAG("hostile", schedule=None) as dag:
+        LeasedSparkSubmitOperator.partial(
+            task_id="process", source="flights", application="/nowhere/job.py", conn_id="spark_local"
+        ).expand(hint=[hostile])
+    [ti] = run_dag(dag).get_task_instances()
+    assert ti.rendered_map_index == hostile
+    assert flights.partition(hostile).failures == 1

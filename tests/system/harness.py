@@ -1,0 +1,143 @@
+"""A real Airflow of the tests' own, asked through its REST API."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+START_UP = 300.0
+MARK = "COORDINATION_SYSTEM_TEST"
+
+
+def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
+    """Return what ``condition`` returns once it is true; fail the test after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            pytest.fail(f"{what}: not within {seconds:.0f} s")
+        time.sleep(0.1)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports from 18000 on that nobody uses now."""
+    found: list[int] = []
+    with ExitStack() as held:
+        for port in range(18000 + os.getpid() % 4000, 32000):
+            taken = held.enter_context(socket.socket())
+            try:
+                taken.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found.append(port)
+            if len(found) == count:
+                break
+    return found
+
+
+@dataclass
+class Airflow:
+    """A running Airflow, asked through its REST API."""
+
+    home: Path
+    url: str
+    token: str = field(default="", repr=False)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        request = urllib.request.Request(self.url + path, method=method)
+        request.add_header("Content-Type", "application/json")
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(request, data, timeout=30) as answer:
+            return json.load(answer)
+
+    def healthy(self) -> bool:
+        try:
+            health = self.call("GET", "/api/v2/monitor/health")
+        except OSError:
+            return False
+        return all(part.get("status") == "healthy" for part in health.values() if part.get("status"))
+
+    def log_in(self) -> None:
+        self.token = self.call("POST", "/auth/token", {"username": "admin", "password": "admin"})["access_token"]
+
+    def knows(self, dag_id: str) -> bool:
+        errors = self.call("GET", "/api/v2/importErrors")["import_errors"]
+        assert errors == [], errors[0]["stack_trace"]
+        return any(dag["dag_id"] == dag_id for dag in self.call("GET", "/api/v2/dags")["dags"])
+
+    def trigger(self, dag_id: str) -> str:
+        self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": False})
+        return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
+
+    def task(self, dag_id: str, run_id: str, task_id: str = "process") -> dict[str, Any]:
+        return dict(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"))
+
+    def log(self, dag_id: str, run_id: str) -> str:
+        folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}"
+        return "\n".join(path.read_text() for path in sorted(folder.rglob("*.log")))
+
+
+def environment(home: Path, dags: Path) -> dict[str, str]:
+    """Return the environment of every process of this Airflow; nothing of it is shared with another."""
+    port, worker_logs, trigger_logs, scheduler_health = free_ports(4)
+    (home / "passwords.json").write_text(json.dumps({"admin": "admin"}))
+    settings = {
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__DAGS_FOLDER": str(dags),
+        "CORE__EXECUTOR": "LocalExecutor",
+        "CORE__PARALLELISM": "4",
+        "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
+        "CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+        "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        "API__PORT": str(port),
+        "API__HOST": "127.0.0.1",
+        "API__BASE_URL": f"http://127.0.0.1:{port}",
+        "API__WORKERS": "1",
+        "LOGGING__WORKER_LOG_SERVER_PORT": str(worker_logs),
+        "LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
+        "SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(scheduler_health),
+        "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+        "COORDINATION__SWEEP_INTERVAL": "2",
+    }
+    spark = {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}
+    store = {"conn_type": "coordination", "host": f"sqlite:///{home / 'coordination.db'}"}
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
+        **{f"AIRFLOW__{name}": value for name, value in settings.items()},
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
+        "AIRFLOW_CONN_COORDINATION_DEFAULT": json.dumps(store),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        MARK: str(home),
+    }
+
+
+def marked(name: str, text: str) -> list[psutil.Process]:
+    """Return the processes whose environment variable ``name`` contains ``text``."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if text in process.environ().get(name, ""):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
