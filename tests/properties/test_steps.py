@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.properties.machine import Machine
 
 
-class TestSteps(Machine.TestCase):  # type: ignore[misc]
-    settings = settings(max_examples=60, stateful_step_count=80, deadline=None)
+def test_s1_s7_every_step_is_in_the_state_table_with_unique_fences_and_exact_counts() -> None:
+    few = settings(max_examples=60, stateful_step_count=80, deadline=None, print_blob=True)
+    run_state_machine_as_test(Machine, settings=few)
