@@ -15,15 +15,15 @@ class Statement:
     """A statement for a driver.
 
     :param text: its parameters are ``:name`` on SQLite and ``$1``, which psycopg need not parse, on PostgreSQL.
-    :param names: the parameters' names in the order of their numbers; empty on SQLite.
+    :param names: the parameters' names in the order of their numbers; ``None`` on SQLite.
     """
 
     text: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
 
     def bind(self, parameters: Mapping[str, Any]) -> Mapping[str, Any] | tuple[Any, ...]:
         """Return the parameters as the driver takes them."""
-        return tuple(parameters[name] for name in self.names) if self.names else parameters
+        return parameters if self.names is None else tuple(parameters[name] for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Dialect:
         """Return ``text`` as this engine's driver takes it."""
         flat = " ".join(text.split())
         if not self.locks:
-            return Statement(flat, ())
+            return Statement(flat, None)
         numbers: dict[str, int] = {}
 
         def numbered(found: re.Match[str]) -> str:

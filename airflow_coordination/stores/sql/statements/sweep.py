@@ -14,11 +14,12 @@ _BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
 
 
 def _due(dialect: Dialect, timed: Timed, also: str = "") -> str:
-    lock = "FOR UPDATE SKIP LOCKED" if dialect.locks else ""
-    return f"""source_identifier = :source AND source_partition_key IN (
-        SELECT source_partition_key FROM {PARTITIONS}
+    due = f"""SELECT source_partition_key FROM {PARTITIONS}
         WHERE source_identifier = :source AND timed = {timed:d} AND due_at <= {dialect.now} {also}
-        ORDER BY due_at LIMIT :limit {lock})"""
+        ORDER BY due_at LIMIT :limit"""
+    # As a join, PostgreSQL may run the query again for each row, and would lock further rows each time.
+    keys = f"= ANY (ARRAY ({due} FOR UPDATE SKIP LOCKED))" if dialect.locks else f"IN ({due})"
+    return f"source_identifier = :source AND source_partition_key {keys}"
 
 
 def reclaim(dialect: Dialect) -> str:
