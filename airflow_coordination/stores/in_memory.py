@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -40,7 +39,7 @@ from airflow_coordination.leases.writes import (
     Retake,
     Sweep,
 )
-from airflow_coordination.stores.in_memory_order import AcquisitionOrder
+from airflow_coordination.stores.in_memory_source import StoredSource
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"
@@ -67,63 +66,6 @@ def _check_place(environment: Mapping[str, str]) -> None:
         _refuse("this Spark driver was started by an Airflow task")
 
 
-class _SortedKeys:
-    """Keys in byte order, sorted when somebody asks: code points sort as UTF-8 bytes do."""
-
-    def __init__(self) -> None:
-        self._keys: list[str] = []
-        self._in_order = True
-
-    def add(self, key: str) -> None:
-        self._keys.append(key)
-        self._in_order = False
-
-    def above(self, key: str | None) -> Iterator[str]:
-        if not self._in_order:
-            self._keys.sort()
-            self._in_order = True
-        first = 0 if key is None else bisect_right(self._keys, key)
-        return (self._keys[place] for place in range(first, len(self._keys)))
-
-
-class _Source:
-    """All that is stored of one source."""
-
-    def __init__(self) -> None:
-        self.partitions: dict[str, Partition] = {}
-        self.keys = _SortedKeys()
-        self.order = AcquisitionOrder(self.partitions)
-        self.assigned: dict[str, None] = {}
-        self.counts: Counter[PartitionStatus] = Counter()
-        self.ordinal = 0
-        self.heads: dict[str, dict[str, HeadRecord]] = {}
-        self.head_keys = _SortedKeys()
-        self.audit: list[dict[str, Any]] = []
-
-    def put(self, after: Partition) -> Partition:
-        before = self.partitions.get(after.key)
-        if before is None:
-            self.keys.add(after.key)
-        elif not before.deleted:
-            self.counts[before.status] -= 1
-        self.counts[after.status] += not after.deleted
-        self.partitions[after.key] = after
-        self.order.changed(before, after)
-        if after.status is PartitionStatus.ASSIGNED:
-            self.assigned[after.key] = None
-        else:
-            self.assigned.pop(after.key, None)
-        return after
-
-    def put_head(self, head: HeadRecord) -> None:
-        if head.key not in self.heads:
-            self.head_keys.add(head.key)
-        self.heads.setdefault(head.key, {})[head.dataset] = head
-
-    def held(self) -> Iterator[Partition]:
-        return (self.partitions[key] for key in self.assigned)
-
-
 class InMemoryStore:
     """Keeps partitions in this process and loses them with it: for unit tests, ``dag.test()`` and ``drain()``.
 
@@ -145,7 +87,7 @@ class InMemoryStore:
         self._store_id = f"memory-{(randomness or Randomness()).op_id()}"
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._sources: dict[str, _Source] = {}
+        self._sources: dict[str, StoredSource] = {}
         self._registered: dict[str, dict[str, Any]] = {}
 
     def __reduce__(self) -> Never:
@@ -160,9 +102,9 @@ class InMemoryStore:
         with self._lock:
             yield self._clock.now()
 
-    def _source(self, name: str) -> _Source:
+    def _source(self, name: str) -> StoredSource:
         if name not in self._sources:
-            self._sources[name] = _Source()
+            self._sources[name] = StoredSource()
         return self._sources[name]
 
     @property

@@ -107,6 +107,14 @@ class People:
         assert opened.available_at == bench.clock.now()
         assert bench.acquire().key == "k"
 
+    def test_reopen_forgets_lost_leases(self, bench: Workbench) -> None:
+        bench.save(bench.new("k"), {"row": 1})
+        bench.expire()
+        assert bench.sweep(max_lost_leases=1).parked == 1
+        assert bench.get("k").lost_leases == 1
+        assert bench.act(Action.REOPEN, "k").lost_leases == 0
+        assert bench.acquire(max_lost_leases=1).key == "k"
+
     def test_reopen_ends_a_retry_delay(self, bench: Workbench) -> None:
         bench.fail(bench.new("k"), delay=60 * MINUTE)
         bench.act(Action.REOPEN, "k")

@@ -235,8 +235,9 @@ class Workbench:
 
     def drained(self, **options: Any) -> list[str]:
         """Acquire and complete everything; return the keys in the order they came."""
-        keys = []
+        keys: list[str] = []
         while (held := self.next(**options)) is not None:
+            assert held.key not in keys, f"{held.key!r} came twice"
             keys.append(held.key)
             self.complete(held)
         return keys

@@ -1,0 +1,76 @@
+"""What the in-memory store keeps of one source."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_coordination.leases.partition import HeadRecord, Partition, PartitionStatus
+from airflow_coordination.stores.in_memory_order import AcquisitionOrder
+
+
+class SortedKeys:
+    """Keys in byte order, sorted when somebody asks: code points sort as UTF-8 bytes do."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._in_order = True
+
+    def add(self, key: str) -> None:
+        """Add a key that is not there yet."""
+        self._keys.append(key)
+        self._in_order = False
+
+    def above(self, key: str | None) -> Iterator[str]:
+        """Yield the keys above ``key``, all for ``None``."""
+        if not self._in_order:
+            self._keys.sort()
+            self._in_order = True
+        first = 0 if key is None else bisect_right(self._keys, key)
+        return (self._keys[place] for place in range(first, len(self._keys)))
+
+
+class StoredSource:
+    """One source: its partitions with their indexes, its head records, its audit.
+
+    The caller holds the store's lock.
+    """
+
+    def __init__(self) -> None:
+        self.partitions: dict[str, Partition] = {}
+        self.keys = SortedKeys()
+        self.order = AcquisitionOrder(self.partitions)
+        self.assigned: dict[str, None] = {}
+        self.counts: Counter[PartitionStatus] = Counter()
+        self.ordinal = 0
+        self.heads: dict[str, dict[str, HeadRecord]] = {}
+        self.head_keys = SortedKeys()
+        self.audit: list[dict[str, Any]] = []
+
+    def put(self, after: Partition) -> Partition:
+        """Store a partition, and return it."""
+        before = self.partitions.get(after.key)
+        if before is None:
+            self.keys.add(after.key)
+        elif not before.deleted:
+            self.counts[before.status] -= 1
+        self.counts[after.status] += not after.deleted
+        self.partitions[after.key] = after
+        self.order.changed(before, after)
+        if after.status is PartitionStatus.ASSIGNED:
+            self.assigned[after.key] = None
+        else:
+            self.assigned.pop(after.key, None)
+        return after
+
+    def put_head(self, head: HeadRecord) -> None:
+        """Store a head record in the place of the one before."""
+        if head.key not in self.heads:
+            self.head_keys.add(head.key)
+        self.heads.setdefault(head.key, {})[head.dataset] = head
+
+    def held(self) -> Iterator[Partition]:
+        """Yield what is ASSIGNED."""
+        return (self.partitions[key] for key in self.assigned)
