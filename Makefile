@@ -6,6 +6,8 @@ STORE ?=
 BIN := .venv/bin
 # spark-submit and what it needs, found first.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
+# What needs no processes of its own runs side by side; the rest would only measure its neighbours.
+TWO_AT_ONCE := -n 2 --dist worksteal
 FAST := not (slow or postgres or spark or system)
 
 .PHONY: help
@@ -26,7 +28,8 @@ test: lint test-suite test-without-airflow ## Everything that CI runs
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql
-	$(RUN) python -m pytest
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
+	$(RUN) python -m pytest -m "not ($(FAST))"
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed
@@ -35,7 +38,7 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 
 .PHONY: test-fast
 test-fast: lint ## What can be tested in under two minutes: no Spark, no PostgreSQL, no processes of Airflow
-	$(BIN)/python -m pytest -m "$(FAST)"
+	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 
 .PHONY: lint
 lint: .venv/ready ## Style, types and the walls between the rooms
