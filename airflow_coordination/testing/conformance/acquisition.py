@@ -104,6 +104,21 @@ class Acquisition:
         bench.act(Action.RELEASE, "c")
         assert bench.drained() == ["a", "b", "c", "d"]
 
+    def test_s9_a_crashed_or_reopened_one_that_ends_returns_to_new(self, bench: Workbench) -> None:
+        bench.create(*"abcde")
+        bench.acquire("b")
+        bench.acquire("e")
+        for key in "cd":
+            bench.close(bench.acquire(key))
+        bench.expire()
+        bench.sweep()
+        for key in "bd":
+            bench.fail(bench.acquire(key))
+        bench.give_up(bench.acquire("c"))
+        bench.acquire("e")
+        bench.act(Action.RELEASE, "e")
+        assert bench.drained() == ["a", "b", "c", "d", "e"]
+
     def test_s9_starting_at_new_goes_on_with_crashed_and_reopened(self, bench: Workbench) -> None:
         bench.create("crashed", "closed", "new")
         bench.acquire("crashed")
