@@ -120,6 +120,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             "no_progress_timeout": no_progress_timeout,
         }
         self._killed = False
+        self.spark_ui_url = ""
         if isinstance(source, str):
             templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
             warn_of_run_dates(self.task_id, source, templated)

@@ -140,25 +140,62 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
         ({"deploy_mode": "cluster"}, "deploy_mode='cluster': starts the driver of local[1] on another machine"),
         ({"spark_binary": "spark3-submit"}, "spark_binary='spark3-submit': is not on this worker's PATH"),
     ],
+    ids=["connection", "deploy_mode", "binary"],
 )
-def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flights, caplog, arguments, message):
+def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flights, capsys, arguments, message):
     assert process("never", **arguments).state == "failed"
-    assert message in caplog.text
+    assert message in capsys.readouterr().out
     assert flights.partition("a").token == 0
 
 
 def test_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
     """Promise X5: a mapped hint that looks like a template stays as it is."""
-    from airflow.sdk import DAG
+    from airflow.sdk import DAG, task
 
     from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     hostile = "{{ conn.coordination_default.password }}"
     flights.create_partitions([hostile])
     with DAG("hostile", schedule=None) as dag:
+
+        @task
+        def keys():
+            return [hostile]
+
         LeasedSparkSubmitOperator.partial(
             task_id="process", source="flights", application="/nowhere/job.py", conn_id="spark_local"
-        ).expand(hint=[hostile])
-    [ti] = run_dag(dag).get_task_instances()
+        ).expand(hint=keys())
+    [ti] = [ti for ti in run_dag(dag).get_task_instances() if ti.task_id == "process"]
     assert ti.rendered_map_index == hostile
-    assert flights.partition(hostile).failures == 1
+    assert (flights.partition(hostile).failures, flights.partition("a").failures) == (1, 0)
+
+
+def test_the_link_to_the_spark_ui_is_there_as_soon_as_the_driver_reports_it(process, flights):
+    ti = process(
+        """
+        print('[coordination] {"event": "spark", "application": "local-1", "url": "http://driver:4040"}')
+        """,
+        complete_on_success=True,
+    )
+    assert ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_spark_ui") == "http://driver:4040"
+
+
+def test_a_retry_takes_the_same_partition(process, flights, tmp_path):
+    flights.create_partitions(["b"])
+    marker = tmp_path / "tried"
+    ti = process(
+        f"""
+        import pathlib
+        marker = pathlib.Path({str(marker)!r})
+        if not marker.exists():
+            marker.touch()
+            raise SystemExit("the first time")
+        """,
+        complete_on_success=True,
+        retries=1,
+        retry_delay_of_partition=0,
+    )
+    assert (ti.state, ti.try_number, ti.rendered_map_index) == ("success", 2, "a")
+    partition = flights.partition("a")
+    assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 2)
+    assert flights.partition("b").token == 0
