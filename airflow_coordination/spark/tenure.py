@@ -106,15 +106,22 @@ class _Tenure:
 
     def run(self) -> Ended:
         self._tell("began", owner=self._place.coordinator.owner.text)
-        try:
-            with self._heartbeat, self._work.marked(f"partition {self._lease.key!a}"), self._interruption:
-                result: object = self._function(self._place.spark, self._seen)
-                self._seen.check_no_open_block("end the tenure")
-        except (Interrupted, KeyboardInterrupt) as error:
-            result = type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
-        except BaseException as error:
-            result = error
+        result = self._call()
+        self._work.unmark()
         return self._ended(self._end(result))
+
+    def _call(self) -> object:
+        """Return what the function returns or raises."""
+        self._work.mark(f"partition {self._lease.key!a}")
+        try:
+            with self._heartbeat, self._interruption:
+                result = self._function(self._place.spark, self._seen)
+                self._seen.check_no_open_block("end the tenure")
+                return result
+        except (Interrupted, KeyboardInterrupt) as error:
+            return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
+        except BaseException as error:
+            return error
 
     def _renew(self, lease: Lease) -> Lease:
         try:

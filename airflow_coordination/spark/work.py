@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
 from typing import Any
 
 from airflow_coordination.leases.partition import Fence
-from airflow_coordination.spark.interruption import Interrupted
 from airflow_coordination.spark.session import context_of
+
+log = logging.getLogger(__name__)
 
 
 class SparkWork:
@@ -29,9 +29,8 @@ class SparkWork:
         self._tag = f"lease-{fence}"
         self._connect_progress: tuple[Any, ...] = ()
 
-    @contextmanager
-    def marked(self, description: str) -> Iterator[None]:
-        """Mark the jobs that the calling thread starts meanwhile.
+    def mark(self, description: str) -> None:
+        """Mark the jobs that the calling thread starts from now on.
 
         :param description: what Spark's own pages show for them.
         """
@@ -41,14 +40,19 @@ class SparkWork:
         else:
             self._context.setJobGroup(self._tag, description, interruptOnCancel=True)
             self._context.addJobTag(self._tag)
+
+    def unmark(self) -> None:
+        """Take the marks away from the calling thread."""
+        if self._context is None:
+            self._spark.removeTag(self._tag)
+            self._spark.removeProgressHandler(self._on_progress)
+            return
         try:
-            yield
-        except (Interrupted, KeyboardInterrupt):
-            raise  # it may have cut a call to the JVM; that connection, and its marks, are dropped with this error
-        except BaseException:
-            self._unmark()
-            raise
-        self._unmark()
+            self._context.removeJobTag(self._tag)
+            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+                self._context.setLocalProperty(name, None)
+        except Exception as error:
+            log.debug("The JVM is gone, and the marks with it: %s", error)
 
     def cancel(self) -> None:
         """Cancel what runs now. Jobs started later are not touched; call again."""
@@ -70,15 +74,3 @@ class SparkWork:
 
     def _on_progress(self, stages: Any, inflight_tasks: int, done: bool, **_: Any) -> None:
         self._connect_progress = (str(stages), inflight_tasks, done)
-
-    def _unmark(self) -> None:
-        if self._context is None:
-            self._spark.removeTag(self._tag)
-            self._spark.removeProgressHandler(self._on_progress)
-            return
-        try:
-            self._context.removeJobTag(self._tag)
-            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-                self._context.setLocalProperty(name, None)
-        except Exception:
-            return  # the JVM is gone, and the marks with it
