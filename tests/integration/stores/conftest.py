@@ -1,0 +1,81 @@
+"""Stores and writes for the SQL store's own tests."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases.partition import Fence, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.writes import KEEP, AcquireNext, Create, End, NewPartition, Tenancy
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.sql.store import SqlStore
+
+SOURCE = "flights|PARTITION"
+_numbers = itertools.count(1)
+
+
+def op() -> str:
+    """Return an operation id."""
+    return f"{next(_numbers):024x}"
+
+
+def tenancy(seconds: float = 600) -> Tenancy:
+    return Tenancy(op=op(), owner=Owner("h/d/r/t/0/1"), timeout=timedelta(seconds=seconds), max_lost_leases=5)
+
+
+def creation(keys: list[str], priority: int = 0) -> Create:
+    new = tuple(NewPartition(key=key, payload_text=None, priority=priority) for key in keys)
+    return Create(source=SOURCE, op=op(), partitions=new)
+
+
+def following(**options: Any) -> AcquireNext:
+    return AcquireNext(source=SOURCE, tenancy=tenancy(), **options)
+
+
+def ending(held: Partition, **changes: Any) -> End:
+    """Return the completion of a tenure that has seen no other write."""
+    end = End(
+        source=SOURCE,
+        key=held.key,
+        fence=Fence(held.token, held.nonce),
+        op=op(),
+        prev=held.last_op,
+        outcome=Outcome.COMPLETED,
+        status=PartitionStatus.COMPLETED,
+        closed_count=held.closed_count,
+        failures=held.failures,
+        last_error=None,
+        delay=None,
+        progress=KEEP,
+        generation=held.generation,
+        clear_staged=True,
+    )
+    return replace(end, **changes)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture
+def sqlite_store(sqlite_url: str) -> Iterator[SqlStore]:
+    store = open_store(sqlite_url)
+    assert isinstance(store, SqlStore)
+    store.setup()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def postgres_store(postgres_store_url: str) -> Iterator[SqlStore]:
+    store = open_store(postgres_store_url)
+    assert isinstance(store, SqlStore)
+    yield store
+    store.close()
