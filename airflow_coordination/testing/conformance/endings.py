@@ -31,6 +31,7 @@ class Endings:
     @pytest.mark.parametrize("outcome", ENDINGS)
     def test_an_ending_is_remembered_and_clears_the_owner(self, bench: Workbench, outcome: Outcome) -> None:
         held = bench.save(bench.new("k"), 1)
+        bench.renew(held)
         end, status = ENDINGS[outcome]
         end(bench, held)
         after = bench.get("k")
