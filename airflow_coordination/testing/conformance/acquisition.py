@@ -99,8 +99,10 @@ class Acquisition:
     def test_s9_fail_give_up_and_release_return_to_the_old_place(self, bench: Workbench) -> None:
         bench.create(*"abcd")
         a, b, _c = (bench.acquire(key) for key in "abc")
+        bench.clock.advance(MINUTE)
         bench.give_up(b)
-        bench.fail(a)
+        bench.fail(a, delay=MINUTE)
+        bench.clock.advance(MINUTE)
         bench.act(Action.RELEASE, "c")
         assert bench.drained() == ["a", "b", "c", "d"]
 
