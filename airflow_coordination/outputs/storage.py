@@ -71,13 +71,6 @@ def is_local(address: str) -> bool:
     return "://" not in address
 
 
-def make_directory(address: str) -> None:
-    """Create a directory where the storage has such a thing."""
-    filesystem, path = _open(address)
-    with _wrapped("create a directory", address):
-        filesystem.makedirs(path, exist_ok=True)
-
-
 def write_bytes(address: str, content: bytes) -> None:
     """Write a whole file, its directory included."""
     filesystem, path = _open(address)

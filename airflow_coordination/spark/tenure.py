@@ -152,7 +152,11 @@ class _Tenure:
             return self._apply(outcome)
         except (InvalidInputError, PartitionUpdateError) as error:
             return self._fail(error)
+        except PartitionNotOwnedError as error:
+            return self._lost(error)
         except CoordinationError as error:
+            if self._lease.ending is not None:  # it is ended; only the next partition could not be acquired
+                return Ended(key=self._lease.key, outcome=self._lease.ending.outcome)
             return self._lost(error)
 
     def _apply(self, outcome: PartitionOutcome) -> Ended:

@@ -12,11 +12,13 @@ import pytest
 
 from airflow_coordination.leases import (
     InvalidInputError,
+    OutcomeUnknownError,
     PartitionNotOwnedError,
     PartitionStatus,
     ProgressStateError,
     Settings,
     SourceCoordinator,
+    StoreUnavailableError,
 )
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
@@ -332,6 +334,32 @@ def test_an_interrupt_gives_the_lease_back_and_goes_on(run, coordinator) -> None
     with pytest.raises(KeyboardInterrupt):
         run(main)
     assert coordinator.partition("p").status is PartitionStatus.UNASSIGNED
+
+
+def test_a_completion_stays_one_when_the_next_acquisition_cannot_be_learnt(spark, coordinator, store) -> None:
+    """The fused step was applied, its answer was lost, and then the store cannot be asked what was acquired."""
+    coordinator.create_partitions(["q"])
+    fused = store.complete_and_acquire
+    lost = []
+
+    def answer_lost(end, following):
+        answer = fused(end, following)
+        if not lost:
+            lost.append(answer)
+            raise OutcomeUnknownError("complete", "the connection was cut")
+        return answer
+
+    def unreachable(source, nonce):
+        raise StoreUnavailableError("look for an acquisition", "the connection is gone")
+
+    store.complete_and_acquire, store.find_nonce = answer_lost, unreachable
+    settings = Settings(request_deadline=timedelta(seconds=1))
+    drained = drain(
+        lambda spark, lease: Complete(), store=store, source="s", spark=spark, max_leases=2, settings=settings
+    )
+    assert lost
+    assert (drained.completed, drained.lost) == (1, 0)
+    assert coordinator.partition("p").status is PartitionStatus.COMPLETED
 
 
 def test_the_session_is_left_without_marks(run, coordinator, spark) -> None:
