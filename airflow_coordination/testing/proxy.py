@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 
 _CHUNK: Final = 1 << 16
 _EXECUTE: Final = b"E\x00\x00\x00\x09\x00\x00\x00\x00\x00"
+_QUERY: Final = b"Q"
 _SYNC: Final = b"S\x00\x00\x00\x04"
 _READY: Final = b"Z\x00\x00\x00\x05I"
 
@@ -44,9 +45,12 @@ class _Session:
         with suppress(OSError):
             while data := self._client.recv(_CHUNK):
                 pending += data
-                if self._proxy.armed and not pending.endswith(_SYNC):
+                simple = pending.startswith(_QUERY)
+                if self._proxy.armed and not (simple or pending.endswith(_SYNC)):
                     continue
-                cut = self._proxy.take() if _EXECUTE in pending else None
+                statements = simple + pending.count(_EXECUTE)
+                self._proxy.statements += statements
+                cut = self._proxy.take() if statements else None
                 if cut is Cut.AFTER:
                     self._swallowing.set()
                 if cut is not Cut.BEFORE:
@@ -84,6 +88,8 @@ class CuttingProxy:
         self.target = target
         self.done = threading.Event()
         """Set when a cut has been made."""
+        self.statements = 0
+        """How many statements clients have sent."""
         self._cut: Cut | None = None
         self._refusing = False
         self._lock = threading.Lock()

@@ -1,7 +1,8 @@
 """The narrow part below the store: connections, transactions and the engine's exceptions.
 
-Statements go to the driver's own cursor: SQLAlchemy gives engine, pool and schema, but describing 34 columns
-anew for every answer would cost more than the statement itself.
+SQLAlchemy gives URLs, the pool and the schema. Statements go to the driver's own cursor: describing 34 columns anew
+for every answer would cost more than the statement itself, and an engine's first connection asks its server several
+questions, where the budget of a process's start is one read.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.pool import Pool, PoolProxiedConnection
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.sql.calls import Call
@@ -24,8 +25,8 @@ from airflow_coordination.stores.sql.statements.dialect import Dialect, Statemen
 
 Rows = Sequence[Sequence[Any]]
 
-_inherited: list[Engine] = []
-"""Engines of a parent process. They are kept, because closing their connections here would disturb the parent."""
+_inherited: list[Pool] = []
+"""Pools of a parent process. They are kept, because closing their connections here would disturb the parent."""
 
 
 class Run(Protocol):
@@ -49,7 +50,7 @@ def run_on(connection: Any) -> Run:
 
 
 class Database(ABC):
-    """An engine in autocommit mode: one statement is one transaction, and none stays open between calls.
+    """Connections in autocommit mode: one statement is one transaction, and none stays open between calls.
 
     :param url: where it is.
     :param dialect: what it says differently.
@@ -61,30 +62,29 @@ class Database(ABC):
     def __init__(self, url: URL, dialect: Dialect) -> None:
         self.url, self.dialect = url, dialect
         self._process = os.getpid()
-        self._engine: Engine | None = None
+        self._pool: Pool | None = None
         self._lock = threading.Lock()
 
     @property
-    def engine(self) -> Engine:
-        """The engine of this process, made on first use; a forked child makes its own."""
-        if self._engine is None or self._process != os.getpid():
-            self._open()
-        assert self._engine is not None
-        return self._engine
+    def pool(self) -> Pool:
+        """The connections of this process, made on first use; a forked child makes its own."""
+        pool = self._pool
+        return self._open() if pool is None or self._process != os.getpid() else pool
 
-    def _open(self) -> None:
+    def _open(self) -> Pool:
         if self._process != os.getpid():
             self._lock = threading.Lock()  # the parent's may have been held by a thread that does not exist here
         with self._lock:
-            if self._process != os.getpid() and self._engine is not None:
-                _inherited.append(self._engine)
-                self._engine = None
+            if self._process != os.getpid() and self._pool is not None:
+                _inherited.append(self._pool)
+                self._pool = None
             self._process = os.getpid()
-            self._engine = self._engine or self.make_engine()
+            self._pool = self._pool or self.make_pool()
+            return self._pool
 
     @abstractmethod
-    def make_engine(self) -> Engine:
-        """Return a new engine."""
+    def make_pool(self) -> Pool:
+        """Return a new pool; also called once in every forked child."""
 
     @abstractmethod
     def setting_up(self) -> AbstractContextManager[Connection]:
@@ -118,7 +118,7 @@ class Database(ABC):
         except self.driver_error as error:
             if self.is_lost(checked_out.dbapi_connection):
                 checked_out.invalidate()
-                self.engine.dispose()
+                self.close()
             raise self.meaning(error, call) from error
         except BaseException:
             checked_out.invalidate()
@@ -132,9 +132,9 @@ class Database(ABC):
 
     def _check_out(self, call: Call) -> PoolProxiedConnection:
         try:
-            return self.engine.raw_connection()
-        except (self.driver_error, DBAPIError, PoolTimeoutError) as error:
-            raise self.cannot_connect(original(error), call) from error
+            return self.pool.connect()
+        except (self.driver_error, PoolTimeoutError) as error:
+            raise self.cannot_connect(error, call) from error
 
     def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""
@@ -142,8 +142,10 @@ class Database(ABC):
 
     def close(self) -> None:
         """Give this process's connections back."""
-        if self._engine is not None and self._process == os.getpid():
-            self._engine.dispose()
+        if self._process == os.getpid():
+            pool, self._pool = self._pool, None
+            if pool is not None:
+                pool.dispose()
 
 
 def original(error: BaseException) -> BaseException:

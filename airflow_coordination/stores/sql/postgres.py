@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import psycopg
 from sqlalchemy import create_engine
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.sql.calls import Call, no_schema, one_line
@@ -43,14 +43,6 @@ def _seconds(url: URL, name: str, default: float) -> float:
     if value <= 0:
         raise SettingsError(name, text, "is no number of seconds above zero", "Give seconds, for example 10")
     return value
-
-
-class _Cursor(psycopg.RawCursor[Any]):
-    """Sends statements as they are: parsing long ones for parameters costs more than the server needs for them."""
-
-    def execute(self, query: Any, params: Any = None, **options: Any) -> _Cursor:
-        """Execute ``query``; SQLAlchemy gives an empty mapping for no parameters, which this kind refuses."""
-        return super().execute(query, params or None, **options)
 
 
 class PostgresDatabase(Database):
@@ -86,21 +78,22 @@ class PostgresDatabase(Database):
         public = self.url.set(password=None).difference_update_query(_SECRET_PARAMETERS)
         return public.render_as_string(hide_password=False)
 
-    def make_engine(self) -> Engine:
-        """Return an engine whose connections are in autocommit mode; also called once in every forked child."""
+    def make_pool(self) -> Pool:
+        """Return a pool that makes connections when they are needed, and sends nothing when they come back."""
         self._watchdog = Watchdog()
-        return create_engine(
-            self._plain_url,
-            isolation_level="AUTOCOMMIT",
-            poolclass=QueuePool,
+        return QueuePool(
+            self._open_connection,
             pool_size=self._pool_size,
-            pool_timeout=self._connect_seconds,
-            pool_use_lifo=True,
-            pool_reset_on_return=None,
-            skip_autocommit_rollback=True,
-            use_native_hstore=False,
-            hide_parameters=True,
-            connect_args={**self._connect_arguments(), "cursor_factory": _Cursor},
+            timeout=self._connect_seconds,
+            use_lifo=True,
+            reset_on_return=None,
+        )
+
+    def _open_connection(self) -> Any:
+        dialect = self.url.get_dialect()()
+        _, arguments = dialect.create_connect_args(self._plain_url)
+        return psycopg.connect(
+            **{**arguments, **self._connect_arguments()}, autocommit=True, cursor_factory=psycopg.RawCursor
         )
 
     def _connect_arguments(self) -> dict[str, Any]:

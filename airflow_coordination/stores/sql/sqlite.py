@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy import create_engine
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.sql.calls import Call, no_schema
@@ -68,11 +68,6 @@ def check_place(file: Path, mounts: str | None = None) -> None:
         raise SettingsError("store", str(file), f"is on a network file system ({kind})", _REMEDY)
 
 
-def _prepare(connection: sqlite3.Connection, _: object) -> None:
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-
-
 class SqliteDatabase(Database):
     """One database file.
 
@@ -91,19 +86,22 @@ class SqliteDatabase(Database):
         check_place(self.file)
         self._queue = WriteQueue(Path(f"{path}-queue"), TURN_SECONDS)
 
-    def make_engine(self) -> Engine:
-        """Return an engine whose connections are in autocommit mode."""
-        engine = create_engine(
-            URL.create("sqlite", database=f"file:{quote(str(self.file))}", query={"mode": "rw", "uri": "true"}),
-            isolation_level="AUTOCOMMIT",
-            poolclass=QueuePool,
-            pool_reset_on_return=None,
-            connect_args={"check_same_thread": False, "cached_statements": 256},
-            skip_autocommit_rollback=True,
-            hide_parameters=True,
+    def make_pool(self) -> Pool:
+        """Return a pool of connections to the file, which must exist."""
+        return QueuePool(self._open_file, reset_on_return=None, timeout=BUSY_SECONDS)
+
+    def _open_file(self) -> Any:
+        address = f"file:{quote(str(self.file))}?mode=rw"
+        connection = sqlite3.connect(
+            address,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+            uri=True,
         )
-        event.listen(engine, "connect", _prepare)
-        return engine
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
 
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait in the queue that all writers of this host form."""
@@ -121,8 +119,11 @@ class SqliteDatabase(Database):
         call = Call("set up the store")
         with self.writing(call):
             self.file.touch(mode=0o644)
+            engine = create_engine(
+                "sqlite://", creator=self._open_file, poolclass=NullPool, isolation_level="AUTOCOMMIT"
+            )
             try:
-                with self.engine.connect() as connection:
+                with engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                     with _immediate(connection.connection.dbapi_connection):
                         yield connection

@@ -44,21 +44,19 @@ class SqliteStore(SqlStore):
     def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert a page in one transaction."""
         self._ready()
-        shared = self.timed({"source": write.source, "op": write.op})
+        parameters = self.timed(self._page(write, page))
         with self.database.transaction(call) as run:
             [[number]] = run(self.statement(create.next_page), {})
-            first = number * create.PLACES_PER_PAGE
-            rows = [
-                {**shared, "key": p.key, "payload": p.payload_text, "priority": p.priority, "ordinal": first + place}
-                for place, p in enumerate(page)
-            ]
-            insert = self.statement(create.create_one, self.database.dialect)
-            return sum(len(run(insert, row)) for row in rows)
+            insert = self.statement(create.create_page_in_transaction, self.database.dialect)
+            return len(run(insert, {**parameters, "first": number * create.PLACES_PER_PAGE}))
+
+    def _page(self, write: Create, page: list[NewPartition]) -> dict[str, str]:
+        rows = json.dumps([(new.key, new.payload_text, new.priority) for new in page])
+        return {"source": write.source, "op": write.op, "page": rows}
 
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Compare a page with what is stored."""
-        rows = json.dumps([(new.key, new.payload_text, new.priority) for new in page])
-        found = self.ask(call, create.compare_page, {"source": write.source, "op": write.op, "page": rows})
+        found = self.ask(call, create.compare_page, self._page(write, page))
         return int(found[0][0] or 0), tuple(key for _, key in found[1:])
 
     def end_with_heads(self, call: Call, write: End) -> bool:

@@ -265,7 +265,7 @@ class SqlStore(ABC):
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""
         rows = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
-        found = dict(rows)
+        found = {str(status): int(count) for status, count in rows}
         return {status: found.get(str(status), 0) for status in PartitionStatus}
 
     def outlook(self, source: str) -> Outlook:

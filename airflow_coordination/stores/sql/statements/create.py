@@ -34,16 +34,6 @@ def next_page() -> str:
     return f"UPDATE {META} SET pages = pages + 1 RETURNING pages"
 
 
-def create_one(dialect: Dialect) -> str:
-    """Return SQLite's statement for one row of a page."""
-    now = dialect.now
-    return f"""INSERT INTO {PARTITIONS} ({_NEW}) VALUES ({_fresh(dialect, ":key", ":payload", ":priority", ":ordinal")})
-        ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {_REVIVED},
-        payload = :payload, priority = :priority, ordinal = :ordinal, position = :ordinal,
-        available_at = {now}, created_at = {now}, updated_at = {now}
-        WHERE deleted = 1 AND create_op <> :op RETURNING 1"""
-
-
 def _given(dialect: Dialect) -> str:
     """Return the page as a common table expression: key, payload, priority and place."""
     if dialect.locks:
@@ -51,6 +41,18 @@ def _given(dialect: Dialect) -> str:
             CAST(:priorities AS INTEGER[])) WITH ORDINALITY AS page (key, payload, priority, place))"""
     return """given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key,
         json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority FROM json_each(:page))"""
+
+
+def create_page_in_transaction(dialect: Dialect) -> str:
+    """Return SQLite's statement for a whole page whose number is known."""
+    now, ordinal = dialect.now, ":first + given.place"
+    fresh = _fresh(dialect, "given.key", "given.payload", "given.priority", ordinal)
+    return f"""WITH {_given(dialect)}
+        INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given WHERE true ORDER BY given.place
+        ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {_REVIVED},
+        payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal,
+        position = excluded.ordinal, available_at = {now}, created_at = {now}, updated_at = {now}
+        WHERE deleted = 1 AND create_op <> :op RETURNING 1"""
 
 
 def create_page(dialect: Dialect) -> str:
