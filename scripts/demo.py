@@ -78,14 +78,14 @@ def prepare(place: Place, display: Display) -> None:
     done = "Split" if split(place.data) else "An earlier demo has split them"
     display.say(f"{done} into twelve monthly CSV files in {short(place.data)}.")
     open_store(place.store).setup()
-    display.say(f"The store, which keeps the partitions and their leases, is ready: {short(place.store)}")
+    display.say(f"The store for partitions and leases is ready: {short(place.store)}")
 
 
 def start(airflow: Airflow, place: Place, display: Display) -> None:
     """Wait for Airflow."""
     display.step("2. Airflow: scheduler, triggerer, DAG processor and web server")
-    display.say(f"Starting, with its home in {short(place.home)}. This takes 15 to 60 seconds.")
-    airflow.wait_until_ready()
+    with display.waiting(f"Starting, with its home in {short(place.home)}. This takes 15 to 60 seconds."):
+        airflow.wait_until_ready()
     display.say(f"Ready: {place.url}  user [bold]admin[/]  password [bold]{place.password}[/]")
 
 
@@ -131,8 +131,8 @@ def follow(airflow: Airflow, watch: Watch) -> None:
 def compare(place: Place, display: Display, victim: Partition) -> bool:
     """Compare the published rows with the source, show it, and return whether they are equal."""
     display.step("4. The proof: published rows against the source, all 19 columns, whatever their order")
-    display.say("A Spark of its own adds up what read_completed returns.")
-    source, found = source_digests(), published(place)
+    with display.waiting("A Spark of its own adds up what read_completed returns."):
+        source, found = source_digests(), published(place)
     display.console.print(comparison(source, found))
     display.say(f"{victim.key}, whose first attempt was killed: {shares(place, victim.key)}.")
     equal = source == found

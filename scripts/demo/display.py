@@ -41,7 +41,18 @@ class Display:
         if not self.console.is_terminal:
             yield
             return
+        self._progress.reset(self._bar)
         with Live(console=self.console, refresh_per_second=4, transient=True) as self._live:
+            yield
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Say what is going on, and that it goes on, until it is over."""
+        self.say(text)
+        if not self.console.is_terminal:
+            yield
+            return
+        with self.console.status("", spinner_style="dim"):
             yield
 
     def step(self, title: str) -> None:

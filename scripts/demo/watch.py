@@ -10,8 +10,8 @@ from demo.problems import DemoError
 
 MEANINGS = {
     PartitionStatus.UNASSIGNED: "It is free: whoever comes next may take it.",
-    PartitionStatus.ASSIGNED: "One owner holds its lease; nobody else can write for it.",
-    PartitionStatus.CLOSED: "It reopens when its time has come, and then somebody goes on with it.",
+    PartitionStatus.ASSIGNED: "One owner holds its lease. Now its Spark starts, in ten seconds or more.",
+    PartitionStatus.CLOSED: "It reopens when its time has come.",
     PartitionStatus.COMPLETED: "Its rows are published, in the same step.",
 }
 
@@ -42,9 +42,9 @@ class Watch:
         self._before = {partition.key: partition for partition in partitions}
         self._display.show(partitions)
         if victim := self._accident.look(partitions):
+            killed = f"{worker(victim.owner)} is killed (SIGKILL), task and Spark"
             self._display.say(
-                f"[bold red]{victim.key} suffers an accident:[/] this demo killed {worker(victim.owner)}, task and "
-                f"Spark driver, with SIGKILL. It had saved {progress(victim)} together with the block it wrote."
+                f"[bold red]{victim.key} suffers an accident:[/] {killed}. It had saved {progress(victim)}."
             )
 
     def check(self) -> None:
@@ -86,7 +86,8 @@ def changes(before: Partition, now: Partition) -> list[str]:
     elif now.status is PartitionStatus.COMPLETED:
         said.append(f"[green]{now.key} completed[/] and published.")
     elif now.status is PartitionStatus.UNASSIGNED:
-        said.append(f"{now.key} is free again.")
+        reopened = " reopened and" if before.status is PartitionStatus.CLOSED else ""
+        said.append(f"{now.key}{reopened} is free again.")
     return said
 
 
