@@ -29,6 +29,14 @@ class _Phantom:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What "complete and acquire next" acquired: a partition, nothing, or what was acquired under a ``lost`` nonce."""
+
+    partition: Partition | None = None
+    lost: str | None = None
+
+
 class Acquisition:
     """Acquires partitions of one source for one owner.
 
@@ -171,17 +179,27 @@ class Acquisition:
                 raise error if seen is None else not_owned(key, fence, seen) from error
             return lease
 
-    def complete_and_acquire(self, lease: Lease, end: End, key: str | None) -> Partition | None:
-        """Send the fused step and settle it; once the completion is visible, an absent acquisition is final."""
+    def complete_and_acquire(self, lease: Lease, end: End, key: str | None) -> Following:
+        """Send the fused step and settle its completion; what it acquired may remain to be looked for."""
         following = self.following(key)
         answer = self._settler.repeat(
             f"complete {lease.key!r} and acquire the next", lambda: self._store.complete_and_acquire(end, following)
         )
         if answer.ended.applied:
             lease.chain.last_op = end.op
-            return answer.next
+            return Following(answer.next)
         self._settler.settle(f"complete {lease.key!r}", end, lease.chain)
-        return self.look_for(following.tenancy.op)
+        return Following(lost=following.tenancy.op)
+
+    def look_after(self, following: Following) -> Partition | None:
+        """Return what the fused step acquired. Its completion is visible, so what is absent now will stay absent."""
+        if following.lost is None:
+            return following.partition
+        try:
+            return self.look_for(following.lost)
+        except CoordinationError:
+            self._abandon(following.lost)
+            raise
 
     def _acquire_known(self, action: str, write: AcquireHinted | Retake) -> Lease | None:
         nonce = write.tenancy.op

@@ -375,10 +375,11 @@ class SourceCoordinator(Overview, PeopleActions):
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
         sent_at = self._clock.monotonic()
         with self._watched(Metric.COMPLETE_ERRORS):
-            end, found = self._tenures.end_with(
+            end, following = self._tenures.end_with(
                 lease, blocks, lambda write: self._acquisition.complete_and_acquire(lease, write, key)
             )
             self._ended(end)
+        found = self._acquisition.look_after(following)
         return self._tenures.start(found, sent_at) if found else None
 
     def _first_global_lease(self, leases: Acquisition) -> Lease | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
@@ -27,6 +27,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.writes import KEEP, Answer, Begin, ChainWrite, End, Renew, Save
 
+T = TypeVar("T")
 MAX_ERROR_CHARACTERS = 2_000
 A, C, D, U = (
     PartitionStatus.ASSIGNED,
@@ -155,9 +156,7 @@ class Tenures:
             chain.ending = chain.ending or ending_of(write)
             return write
 
-    def end_with(
-        self, lease: Lease, blocks: Sequence[Block], send: Callable[[End], Partition | None]
-    ) -> tuple[End, Partition | None]:
+    def end_with(self, lease: Lease, blocks: Sequence[Block], send: Callable[[End], T]) -> tuple[End, T]:
         """Complete through ``send``, which also starts the next tenure (the fused step); return both."""
         chain = lease.chain
         with chain.lock:

@@ -248,3 +248,22 @@ def test_s6_creation_counts_the_same_after_a_lost_answer(fault: Fault, store: Fa
     store.faults[1] = fault
     created = c.create_partitions(["a", "b", "c"])
     assert (created.created, created.existing) == (2, 1)
+
+
+def test_a_completion_is_counted_although_the_next_acquisition_is_not_known(
+    leased: tuple[SourceCoordinator, Lease], store: FaultyStore, clock: FakeClock
+) -> None:
+    c, lease = leased
+    silent = FaultyStore(store, only=("find_nonce",))
+    silent.faults.update(dict.fromkeys(range(1, 1_000), Fault.UNAVAILABLE))
+    c._acquisition._store = silent
+    store.faults[1] = Fault.APPLIED
+    with pytest.raises(StoreUnavailableError):
+        c.complete_and_get_next(lease)
+    assert lease.ending is not None
+    assert lease.ending.outcome is Outcome.COMPLETED
+    assert c.metrics.counts["flights_source_coordinator_partitionsCompleted"] == 1  # type: ignore[attr-defined]
+    silent.faults.clear()
+    following = c.get_next_partition()  # gives back what the lost answer had acquired
+    assert following is not None
+    assert (following.key, following.fence.token) == ("b", 2)
