@@ -84,7 +84,7 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     if store.kind != "sql":
         return store
     url = make_url(store.url)
-    if password:
+    if password and url.host:
         url = url.set(password=password)
     if url.password:
         mask_secret([str(url.password), quote(str(url.password), safe=" ")])

@@ -107,6 +107,8 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         self.partition_prefix = partition_prefix
         self.output_root = output_root
         self.complete_on_success = complete_on_success
+        if max_leases < 1:
+            raise SettingsError("max_leases", max_leases, "is not a whole number above zero", "Give 1 or more")
         self.max_leases = max_leases
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.postgres import fresh_database
 from tests.system.harness import MARK, START_UP, Airflow, environment, marked, wait_for
 
 
@@ -27,9 +29,19 @@ def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def start_airflow(airflow_home: Path) -> Iterator[Callable[[], Airflow]]:
+def store_url(postgres_cluster: str) -> Iterator[str]:
+    """The session's store, on PostgreSQL, set up."""
+    with fresh_database(postgres_cluster) as url:
+        store = open_store(url)
+        store.setup()
+        store.close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def start_airflow(airflow_home: Path, store_url: str) -> Iterator[Callable[[], Airflow]]:
     """Start Airflow once the DAG files are there; end every process of it at the end."""
-    environ = environment(airflow_home, airflow_home / "dags")
+    environ = environment(airflow_home, store_url)
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> Airflow:

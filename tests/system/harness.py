@@ -19,6 +19,8 @@ import pytest
 
 START_UP = 300.0
 MARK = "COORDINATION_SYSTEM_TEST"
+CANARY = "canary-7c2e"
+"""The store's password; the server lets everyone in, and whoever finds it in a log has found a leak."""
 
 
 def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -93,13 +95,13 @@ class Airflow:
         return "\n".join(path.read_text() for path in sorted(folder.rglob("*.log")))
 
 
-def environment(home: Path, dags: Path) -> dict[str, str]:
+def environment(home: Path, store_url: str) -> dict[str, str]:
     """Return the environment of every process of this Airflow; nothing of it is shared with another."""
     port, worker_logs, trigger_logs, scheduler_health = free_ports(4)
     (home / "passwords.json").write_text(json.dumps({"admin": "admin"}))
     settings = {
         "CORE__LOAD_EXAMPLES": "False",
-        "CORE__DAGS_FOLDER": str(dags),
+        "CORE__DAGS_FOLDER": str(home / "dags"),
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__PARALLELISM": "4",
         "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
@@ -117,7 +119,7 @@ def environment(home: Path, dags: Path) -> dict[str, str]:
         "COORDINATION__SWEEP_INTERVAL": "2",
     }
     spark = {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}
-    store = {"conn_type": "coordination", "host": f"sqlite:///{home / 'coordination.db'}"}
+    store = {"conn_type": "coordination", "host": store_url, "password": CANARY}
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
         **{f"AIRFLOW__{name}": value for name, value in settings.items()},

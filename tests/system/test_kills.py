@@ -9,27 +9,29 @@ import os
 import signal
 import textwrap
 import time
+from datetime import timedelta
 
 import psutil
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.stores import open_store
-from tests.system.harness import marked, wait_for
+from tests.system.harness import CANARY, marked, wait_for
 
-pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(900)]
 
 CASES = ("sigterm", "task_killed", "supervisor_killed", "failure", "jvm_killed", "lease_lost")
 FREE_WITHIN = 8.0
 """Seconds; the promise is 5, and this machine may be busy with other tests."""
 
 JOB = """
-    import pathlib, time
+    import os, pathlib, time
     from airflow_coordination.spark import Complete, partition_application
 
     @partition_application
     def main(spark, lease):
         payload = lease.partition.payload
+        print("the job prints", os.environ["COORDINATION_STORE"])
         if lease.fence.token > 1:
             return Complete()
         assert spark.sparkContext.version
@@ -47,6 +49,7 @@ DAGS = """
     from datetime import timedelta
     from airflow.sdk import DAG
     from airflow_coordination.operators import LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
 
     for case in {cases}:
         with DAG(case, schedule=None) as globals()[case]:
@@ -54,6 +57,8 @@ DAGS = """
                 task_id="process", source=case, application={job!r}, ownership_timeout=20, retries=1,
                 retry_delay=timedelta(seconds=1), retry_delay_of_partition=1, conf={{"spark.ui.enabled": "false"}},
             )
+    with DAG("waits", schedule=None):
+        PartitionsSensor(task_id="process", source="waits")
 """
 
 
@@ -62,8 +67,6 @@ def airflow(airflow_home, start_airflow):
     job = airflow_home / "job.py"
     job.write_text(textwrap.dedent(JOB))
     (airflow_home / "dags" / "kills.py").write_text(textwrap.dedent(DAGS.format(cases=CASES, job=str(job))))
-    store = open_store(f"sqlite:///{airflow_home / 'coordination.db'}")
-    store.setup()
     running = start_airflow()
     wait_for(lambda: running.knows(CASES[0]), 300, "the DAGs are known")
     return running
@@ -72,10 +75,9 @@ def airflow(airflow_home, start_airflow):
 class Case:
     """One task at work on one partition, seen from outside."""
 
-    def __init__(self, airflow, name):
+    def __init__(self, airflow, store, name):
         self.airflow, self.name = airflow, name
         self.lines = airflow.home / f"{name}.lines"
-        store = open_store(f"sqlite:///{airflow.home / 'coordination.db'}")
         self.coordinator = SourceCoordinator(store, name, "test")
         self.coordinator.create_partitions([PartitionIdentifier("p", payload={"lines": str(self.lines)})])
         self.run_id = airflow.trigger(name)
@@ -116,9 +118,16 @@ class Case:
         wait_for(lambda: self.state() == wanted, seconds, f"the task is {wanted} (it is {self.state()})")
 
 
+@pytest.fixture(scope="session")
+def store(store_url):
+    store = open_store(store_url)
+    yield store
+    store.close()
+
+
 @pytest.fixture
-def case(airflow, request):
-    return Case(airflow, request.node.name.removeprefix("test_"))
+def case(airflow, store, request):
+    return Case(airflow, store, request.node.name.removeprefix("test_"))
 
 
 def test_sigterm(case):
@@ -163,9 +172,23 @@ def test_lease_lost(case):
     assert "PartitionNotOwnedError" in case.airflow.log(case.name, case.run_id)
 
 
-def test_nothing_secret_is_logged_or_an_argument(airflow):
-    store = str(airflow.home / "coordination.db")
-    for name in CASES:
-        for path in (airflow.home / "logs" / f"dag_id={name}").rglob("*.log"):
-            assert "COORDINATION_STORE" not in path.read_text()
-    assert not [process for process in psutil.process_iter() if store in " ".join(process.cmdline())]
+def test_a_sensor_waits_in_the_triggerer_until_a_partition_opens_again(airflow, store):
+    coordinator = SourceCoordinator(store, "waits", "test")
+    coordinator.create_partitions(["p"])
+    coordinator.close(coordinator.get_next_partition(), reopen_after=timedelta(hours=1))
+    run_id = airflow.trigger("waits")
+    wait_for(lambda: airflow.task("waits", run_id)["state"] == "deferred", 120, "the sensor waits without a worker")
+    coordinator.park("p", by="test", why="test")
+    coordinator.reopen("p", by="test", why="test")
+    started = time.monotonic()
+    wait_for(lambda: airflow.task("waits", run_id)["state"] == "success", 120, "the sensor has seen it")
+    print(f"\nThe sensor ended {time.monotonic() - started:.1f} s after a partition became claimable")
+
+
+def test_nothing_secret_is_in_a_log_or_an_argument(airflow):
+    """Promise X4, with the password of every store connection of these tests."""
+    logs = list((airflow.home / "logs").rglob("*.log"))
+    assert len(logs) >= len(CASES)
+    assert [path for path in logs if CANARY in path.read_text()] == []
+    assert CANARY not in (airflow.home / "standalone.log").read_text()
+    assert [process for process in psutil.process_iter() if CANARY in " ".join(process.cmdline())] == []

@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+SUBMIT = """\
+#!{python}
+import json, os, sys
+application = next(argument for argument in sys.argv if argument.endswith("job.py"))
+json.dump(sys.argv, open("{folder}/argv.json", "w"))
+os.execv(sys.executable, [sys.executable, application])
+"""
 
 os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-home-"))
 os.environ |= {
@@ -59,5 +69,31 @@ def run_dag() -> Callable[..., object]:
         bag.bag_dag(dag)
         sync_bag_to_db(bag, "testing", None)
         return dag.test(**kwargs)
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch, run_dag, request):
+    """Run one mapped task around a job with this body, with a stand-in for spark-submit; return its task instance."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
+    submit = tmp_path / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(SUBMIT.format(python=sys.executable, folder=tmp_path))
+    submit.chmod(0o755)
+    monkeypatch.setenv("PATH", str(submit.parent), prepend=":")
+    job = tmp_path / "job.py"
+
+    def run(body, **arguments):
+        job.write_text(textwrap.dedent(body))
+        arguments = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0)} | arguments
+        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
+            LeasedSparkSubmitOperator.partial(task_id="process", source="flights", **arguments).expand(hint=["a"])
+        run = run_dag(dag)
+        [ti] = run.get_task_instances()
+        return ti
 
     return run

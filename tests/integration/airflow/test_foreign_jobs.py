@@ -4,9 +4,6 @@ The stand-in is a real process that runs the application with Python, so that no
 """
 
 import json
-import sys
-import textwrap
-from datetime import timedelta
 
 import pytest
 
@@ -14,14 +11,6 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-
-SUBMIT = """\
-#!{python}
-import json, os, sys
-application = next(argument for argument in sys.argv if argument.endswith("job.py"))
-json.dump(sys.argv, open("{folder}/argv.json", "w"))
-os.execv(sys.executable, [sys.executable, application])
-"""
 
 
 @pytest.fixture
@@ -31,32 +20,6 @@ def flights(store_url):
     coordinator = SourceCoordinator(open_store(store_url), "flights", "test")
     coordinator.create_partitions(["a"])
     return coordinator
-
-
-@pytest.fixture
-def process(tmp_path, monkeypatch, run_dag, request):
-    """Run one task around a job with this body; return its task instance."""
-    from airflow.sdk import DAG
-
-    from airflow_coordination.operators import LeasedSparkSubmitOperator
-
-    submit = tmp_path / "bin" / "spark-submit"
-    submit.parent.mkdir()
-    submit.write_text(SUBMIT.format(python=sys.executable, folder=tmp_path))
-    submit.chmod(0o755)
-    monkeypatch.setenv("PATH", str(submit.parent), prepend=":")
-    job = tmp_path / "job.py"
-
-    def run(body, **arguments):
-        job.write_text(textwrap.dedent(body))
-        arguments = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0)} | arguments
-        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
-            LeasedSparkSubmitOperator.partial(task_id="process", source="flights", **arguments).expand(hint=["a"])
-        run = run_dag(dag)
-        [ti] = run.get_task_instances()
-        return ti
-
-    return run
 
 
 def test_exit_code_0_completes_the_partition_where_that_is_asked_for(process, flights):

@@ -91,7 +91,7 @@ def test_a_retry_is_told_when_another_owner_has_its_partition(attempt, flights):
     memory.remember(lease.key, lease.fence)
     coordinator.give_up(lease)
     flights.acquire_partition("b")
-    with pytest.raises(PartitionNotOwnedError, match="this tenure ended: given up .*; it is now held by 'test'"):
+    with pytest.raises(PartitionNotOwnedError, match=r"this tenure ended: given up .*; it is now held by 'test'"):
         attempt(2, hint="b")
 
 

@@ -111,7 +111,7 @@ def test_without_a_terminal_nothing_is_done_unasked(flights, cli):
         (["show", "nope", "--source", "flights"], "Partition 'nope' does not exist in source 'flights'."),
         (
             ["release", "2013-01", "--source", "flights", "--why", "w", "-y"],
-            "it is UNASSIGNED; release needs ASSIGNED.",
+            "UNASSIGNED; release needs ASSIGNED.",
         ),
     ],
 )

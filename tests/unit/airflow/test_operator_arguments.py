@@ -1,0 +1,83 @@
+"""What the operators say about their arguments while a DAG file is parsed."""
+
+import sys
+import warnings
+
+import pytest
+
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.operators.checks import RunDateWarning
+from airflow_coordination.sensors import PartitionsSensor
+
+
+def leased(**arguments):
+    return LeasedSparkSubmitOperator(task_id="process", application="job.py", **({"source": "flights"} | arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"application_args": ["--day", "{{ ds }}"]},
+        {"env_vars": {"FROM": "{{ data_interval_start | ts }}"}},
+        {"conf": {"spark.app.run": "{{ run_id }}"}},
+        {"name": "{% if logical_date %}x{% endif %}"},
+    ],
+)
+def test_run_dates_on_a_standing_source_are_warned_of(arguments):
+    [name] = arguments
+    with pytest.warns(RunDateWarning, match=f"{name} follow this run's date, but source 'flights' is standing"):
+        leased(**arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"source": "flights-{{ ds }}", "application_args": ["{{ ds }}"]},
+        {"application_args": ["{{ var.value.bucket }}", "ds"]},
+        {},
+    ],
+)
+def test_others_are_not(arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RunDateWarning)
+        leased(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: leased(on_empty="fail"), "on_empty='fail': is not a choice. Give one of success, skip"),
+        (lambda: leased(on_clear="maybe"), "on_clear='maybe': is not a choice. Give one of explain, reset"),
+        (lambda: leased(max_leases=0), "max_leases=0: is not a whole number above zero. Give 1 or more"),
+        (
+            lambda: PartitionsSensor(task_id="s", source="flights", until="done"),
+            "until='done': is nothing to wait for. Give 'claimable' or 'completed'",
+        ),
+        (lambda: PartitionsSensor(task_id="s", source="flights", max_hints=0), "max_hints=0: is not above zero."),
+        (
+            lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=["a"]),
+            "supplier=['a']: cannot be called. Give a function that takes the global state",
+        ),
+    ],
+)
+def test_bad_arguments_are_told_at_once(make, message):
+    with pytest.raises(SettingsError) as refused:
+        make()
+    assert message in str(refused.value)
+
+
+def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):
+    """Wall 5: importing a DAG file touches neither the store nor the network."""
+    opened = []
+
+    def watch(event, arguments):
+        if event in ("socket.connect", "sqlite3.connect", "subprocess.Popen"):
+            opened.append((event, arguments))
+
+    sys.addaudithook(watch)
+    leased()
+    PartitionsSensor(task_id="s", source="flights")
+    CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [])
+    LeasedSparkSubmitOperator.partial(task_id="p", source="flights", application="job.py").expand(hint=["a"])
+    assert opened == []
