@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from airflow_coordination.leases.clock import Clock
@@ -14,7 +15,6 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import check_known
 
 Kind = Literal["in_memory", "sql", "dynamodb"]
-Where = "str | Mapping[str, Any] | StoreConfig | PartitionStore"
 
 COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
 SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size")
@@ -31,6 +31,7 @@ DYNAMODB_OPTIONS: Final = (
 """Data Prepper's own, all eight of them."""
 
 _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTIONS, "dynamodb": DYNAMODB_OPTIONS}
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _OUTER: Final = "source_coordination"
 _shared_memory: dict[str, PartitionStore] = {}
 _shared_memory_lock = threading.Lock()
@@ -47,7 +48,7 @@ class StoreConfig:
     """
 
     kind: Kind
-    url: str
+    url: str = field(repr=False)
     options: tuple[tuple[str, Any], ...] = ()
     partition_prefix: str | None = None
 
@@ -63,13 +64,12 @@ def _wrong_url(url: str, problem: str) -> SettingsError:
 
 def hide_password(url: str) -> str:
     """Return ``url`` without the password that it may carry, for messages."""
-    scheme, separator, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    user, at, host = authority.rpartition("@")
-    shown = f"{scheme}{separator}{user.partition(':')[0]}{at}{host}{slash}{path}" if separator else url
-    base, question, query = shown.partition("?")
+    base, question, query = url.partition("?")
+    scheme, separator, rest = base.partition("://")
+    credentials, at, place = rest.rpartition("@")
+    public = f"{scheme}{separator}{credentials.partition(':')[0]}{at}{place}"
     kept = [part for part in query.split("&") if "password" not in part.partition("=")[0].lower()]
-    return base + (question + "&".join(kept) if query else "")
+    return public + (question + "&".join(kept) if any(kept) else "")
 
 
 def _from_url(url: str) -> StoreConfig:
@@ -82,9 +82,7 @@ def _from_url(url: str) -> StoreConfig:
 
 
 def _from_text(text: str) -> StoreConfig:
-    if "://" in text.partition("\n")[0] and not text.lstrip().startswith("{") and ": " not in text:
-        return _from_url(text.strip())
-    return _from_mapping(_load(text))
+    return _from_url(text.strip()) if _URL.fullmatch(text.strip()) else _from_mapping(_load(text))
 
 
 def _load(text: str) -> Mapping[str, Any]:
@@ -112,7 +110,8 @@ def _object(value: object, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise SettingsError(where, value, f"is {type(value).__name__}, not an object", "Write its options below it")
+        shown = hide_password(str(value))
+        raise SettingsError(where, shown, f"is {type(value).__name__}, not an object", "Write its options below it")
     return value
 
 
@@ -148,13 +147,14 @@ def _url_of(kind: Kind, options: Mapping[str, Any]) -> str:
         return f"dynamodb://{options.get('table_name', '')}"
     url = options.get("url")
     if not isinstance(url, str):
-        raise SettingsError(f"{_OUTER}.store.sql.url", url, "is missing or no text", "Give the database's URL")
+        kind_of = type(url).__name__
+        raise SettingsError(f"{_OUTER}.store.sql.url", kind_of, "is missing or no text", "Give the database's URL")
     if _from_url(url).kind != "sql":
         raise _wrong_url(url, "is not the URL of an SQL database")
     return url
 
 
-def parse_config(where: str | Mapping[str, Any] | StoreConfig) -> StoreConfig:
+def parse_config(where: object) -> StoreConfig:
     """Return what ``where`` says, without opening anything.
 
     :param where: a URL, the seed's ``source_coordination`` object as a mapping or as JSON or YAML text (with or
@@ -167,7 +167,8 @@ def parse_config(where: str | Mapping[str, Any] | StoreConfig) -> StoreConfig:
         return _from_text(where)
     if isinstance(where, Mapping):
         return _from_mapping(where)
-    raise SettingsError("store", where, f"is {type(where).__name__}", "Give a URL or a source_coordination object")
+    kind_of = type(where).__name__
+    raise SettingsError("store", kind_of, "is no place of a store", "Give a URL or a source_coordination object")
 
 
 def _open_memory(config: StoreConfig, clock: Clock | None) -> PartitionStore:
@@ -211,7 +212,7 @@ def open_store(
     :param clock: decides when leases end instead of the store's own clock, for tests.
     :raises SettingsError: when it cannot be a store.
     """
-    if not isinstance(where, str | Mapping | StoreConfig):
+    if not isinstance(where, str | Mapping | StoreConfig) and hasattr(where, "acquire_next"):
         return where
     config = parse_config(where)
     return _OPENERS[config.kind](config, clock)

@@ -21,8 +21,8 @@ def _url(text: str, options: dict[str, Any]) -> URL:
     """Return the URL with the configured options in its query, so that the URL says it all."""
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError) as error:
-        raise SettingsError("store", hide_password(text), "is no database URL", "Check its parts") from error
+    except (ArgumentError, ValueError):
+        raise SettingsError("store", hide_password(text), "is no database URL", "Check its parts") from None
     if url.drivername not in _DRIVERS:
         known = "sqlite:////path or postgresql+psycopg://user@host/database"
         raise SettingsError("store", hide_password(text), f"names the driver {url.drivername!r}", f"Use {known}")

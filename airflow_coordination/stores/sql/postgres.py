@@ -75,8 +75,9 @@ class PostgresDatabase(Database):
     @property
     def public_url(self) -> str:
         """The URL without any secret."""
-        public = self.url.set(password=None).difference_update_query(_SECRET_PARAMETERS)
-        return public.render_as_string(hide_password=False)
+        url = self.url
+        public = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+        return public.difference_update_query(_SECRET_PARAMETERS).render_as_string(hide_password=False)
 
     def make_pool(self) -> Pool:
         """Return a pool that makes connections when they are needed, and sends nothing when they come back."""

@@ -79,6 +79,11 @@ class SqliteDatabase(Database):
 
     def __init__(self, url: URL) -> None:
         super().__init__(url, dialect.sqlite())
+        if url.query:
+            remedy = "Leave it out; it is for PostgreSQL"
+            raise SettingsError(
+                "store", str(url), f"has options that SQLite does not know: {', '.join(url.query)}", remedy
+            )
         path = url.database or ""
         if not path.startswith("/"):
             raise SettingsError("store", str(url), "is not an absolute path", "Write sqlite:////absolute/path.db")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -16,7 +15,6 @@ from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.statements import acquire, order, read, sweep
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
-
 from tests.integration.stores.conftest import SOURCE, creation, ending, following
 
 LOOK = Call("explain", writes=False)
@@ -76,7 +74,7 @@ def test_sqlite_sweeps_and_finds_by_index(sqlite_store: SqlStore) -> None:
 
 
 @pytest.fixture
-def filled(postgres_store: SqlStore) -> Iterator[SqlStore]:
+def filled(postgres_store: SqlStore) -> SqlStore:
     """A store with 3,000 partitions, of which 50 are held and 50 completed, known to the planner."""
     postgres_store.create(creation([f"k{number:05}" for number in range(3_000)]))
     for number in range(100):
@@ -85,7 +83,7 @@ def filled(postgres_store: SqlStore) -> Iterator[SqlStore]:
         if number % 2:
             postgres_store.write(ending(held))
     postgres_store.database.fetch(LOOK, Statement("ANALYZE coordination_partitions", ()), {})
-    yield postgres_store
+    return postgres_store
 
 
 def postgres_plan(store: SqlStore, text: str, how: str = "") -> list[str]:
@@ -125,7 +123,7 @@ def test_postgresql_sweeps_and_finds_by_index(filled: SqlStore) -> None:
 
 
 def _rows_visited(store: SqlStore, mark: tuple[int, int]) -> int:
-    """Return how many rows an acquisition that starts at ``mark`` looks up for its index entries, dead ones included."""
+    """Return how many index entries an acquisition that starts at ``mark`` looks up, dead ones included."""
     text = acquire.acquire_next(store.database.dialect, new_first=False)
     statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
     parameters = {**PARAMETERS, "mark_priority": mark[0], "mark_position": mark[1]}
