@@ -6,6 +6,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
+
+from airflow.sdk.log import redact  # type: ignore[attr-defined]
 
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases import (
@@ -22,8 +25,11 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import shown
+from airflow_coordination.spark.reports import without_secrets
 
 log = logging.getLogger(__name__)
+
+MAX_REASON: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +51,18 @@ class End:
     def reason(self) -> str:
         """Why a tenure without an ending is ended by the task."""
         if self.error is not None:
-            return f"The driver ended without an outcome: {str(self.error)[:1500] or type(self.error).__name__}"
+            return f"The driver ended without an outcome: {_without_secrets(self.error)}"
         if self.began:
             return "The driver ended with exit code 0 but without an outcome: return Complete(), Close(…) or GiveUp(…)"
         return (
             "The job ended with exit code 0 and said nothing of its partition. If exit code 0 means that the partition "
             "is done, set complete_on_success=True"
         )
+
+
+def _without_secrets(error: BaseException) -> str:
+    """Return the end of the error's text as the store may keep it: a driver can print anything (promise X4)."""
+    return without_secrets(str(redact(str(error))))[-MAX_REASON:] or type(error).__name__
 
 
 def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Mapping[str, Fence], end: End) -> None:

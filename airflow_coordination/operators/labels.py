@@ -1,12 +1,22 @@
-"""What the grid shows for a mapped task instance."""
+"""What Airflow shows and tells of the partitions a task worked on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
+
+
+def tell_outlets(context: Context, keys: Iterable[str]) -> None:
+    """Let the asset events of this task carry the keys it worked on, as ``extra["partitions"]``.
+
+    They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
+    """
+    for outlet in context["task"].outlets:
+        context["outlet_events"][outlet].extra["partitions"] = list(keys)
 
 
 def show_partition(context: Context, text: str) -> None:

@@ -29,7 +29,7 @@ from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.checks import check_submission, warn_of_run_dates
 from airflow_coordination.operators.choice import Choice, Done, Memory
 from airflow_coordination.operators.conclusion import End, report, settle
-from airflow_coordination.operators.labels import show_partition
+from airflow_coordination.operators.labels import show_partition, tell_outlets
 from airflow_coordination.operators.reports import DriverReports
 from airflow_coordination.operators.watch import Watch
 from airflow_coordination.spark import build_archive
@@ -182,6 +182,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         if error is not None and self._killed:
             raise error
         report(coordinator, watch.tenures, error)
+        tell_outlets(context, watch.tenures)
 
     @cached_property
     def _coordination(self) -> CoordinationHook:

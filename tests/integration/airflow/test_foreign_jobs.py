@@ -143,6 +143,25 @@ def test_the_link_to_the_spark_ui_is_there_as_soon_as_the_driver_reports_it(proc
     assert ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_spark_ui") == "http://driver:4040"
 
 
+def test_asset_events_carry_the_partition(process, flights):
+    from airflow.models.asset import AssetEvent
+    from airflow.sdk import Asset
+    from airflow.utils.session import create_session
+
+    ti = process("print('hello')", complete_on_success=True, outlets=[Asset("flights")])
+    assert ti.state == "success"
+    with create_session() as session:
+        [event] = session.query(AssetEvent).filter_by(source_run_id=ti.run_id).all()
+        assert event.extra == {"partitions": ["a"]}
+
+
+def test_an_in_memory_store_is_refused(process, flights, monkeypatch, capsys):
+    """Promise S17: it lives in one process, and every task is one of its own."""
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", '{"conn_type": "coordination", "host": "memory://"}')
+    assert process("never").state == "failed"
+    assert "store='memory://': lives in one process, so the Spark driver cannot see it" in capsys.readouterr().out
+
+
 def test_a_retry_takes_the_same_partition(process, flights, tmp_path):
     flights.create_partitions(["b"])
     marker = tmp_path / "tried"
