@@ -132,7 +132,8 @@ class PartitionUpdateError(CoordinationError):
         self.action, self.key, self.reason = action, key, reason
 
     def __str__(self) -> str:
-        return f"Cannot {self.action} partition {shown(self.key)}: {self.reason}"
+        about = f" partition {shown(self.key)}" if self.key else ""
+        return f"Cannot {self.action}{about}: {self.reason}"
 
 
 class OutcomeUnknownError(CoordinationError):

@@ -27,6 +27,7 @@ GRACE_SECONDS: Final = 3.0
 POOL_SIZE: Final = 5
 
 _SETUP_LOCK: Final = 0x636F6F7264
+_SETUP_WAIT: Final = "'60s'"
 _SECRET_PARAMETERS: Final = ("password", "sslpassword")
 _NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
 """Cancelled, serialization failure, deadlock, lock not available, read-only, out of a resource: surely not applied."""
@@ -137,7 +138,7 @@ class PostgresDatabase(Database):
             raise self.cannot_connect(original(error), call) from error
         try:
             with connection, connection.begin():
-                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                connection.exec_driver_sql(f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {_SETUP_WAIT}")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
                 yield connection
         except DBAPIError as error:

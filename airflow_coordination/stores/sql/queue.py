@@ -68,6 +68,8 @@ class WriteQueue:
 
     def _open(self) -> None:
         """Open the file; a forked child opens its own, because an inherited lock would be its parent's too."""
+        if self._process:
+            self._open_lock = threading.Lock()  # the parent's may have been held by a thread that does not exist here
         with self._open_lock:
             if self._process == os.getpid():
                 return

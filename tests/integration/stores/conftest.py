@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -17,12 +17,11 @@ from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 
 SOURCE = "flights|PARTITION"
-_numbers = itertools.count(1)
 
 
 def op() -> str:
     """Return an operation id."""
-    return f"{next(_numbers):024x}"
+    return secrets.token_hex(12)
 
 
 def tenancy(seconds: float = 600) -> Tenancy:

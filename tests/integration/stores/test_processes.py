@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -210,3 +211,29 @@ def test_a_stopped_server_process_is_given_up_at_the_deadline(server: PrivateSer
         assert time.monotonic() - began < 20
         assert store.counts(SOURCE)[S.COMPLETED] == 0
         store.close()
+
+
+def _drain(url: str, begin: object, results: object) -> None:
+    store = open_store(url)
+    assert store.store_id
+    begin.wait()  # type: ignore[attr-defined]
+    keys = []
+    while (held := store.acquire_next(following())) is not None:
+        assert store.write(ending(held)).applied
+        keys.append(held.key)
+    results.put(keys)  # type: ignore[attr-defined]
+
+
+def test_processes_drain_a_store_each_partition_once_and_none_starves(store: SqlStore) -> None:
+    store.create(creation([f"k{number}" for number in range(200)]))
+    spawn = multiprocessing.get_context("spawn")
+    begin, results = spawn.Barrier(4), spawn.Queue()
+    processes = [spawn.Process(target=_drain, args=(store.reference, begin, results)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    drained: list[list[str]] = [results.get(timeout=90) for _ in processes]
+    for process in processes:
+        process.join(30)
+    assert sorted(key for keys in drained for key in keys) == sorted(f"k{number}" for number in range(200))
+    assert min(len(keys) for keys in drained) > 0
+    assert store.counts(SOURCE)[S.COMPLETED] == 200
