@@ -29,14 +29,6 @@ class _Phantom:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
-    """What "complete and acquire next" acquired: a partition, nothing, or what was acquired under a ``lost`` nonce."""
-
-    partition: Partition | None = None
-    lost: str | None = None
-
-
 class Acquisition:
     """Acquires partitions of one source for one owner.
 
@@ -95,13 +87,21 @@ class Acquisition:
         sent_at = self._clock.monotonic()
         try:
             return sent_at, self._store.acquire_next(write)
-        except OutcomeUnknownError:
-            phantom = self._abandon(write.tenancy.op)
-            found = self._find(phantom.nonce)
-            if found is None:
-                raise
-            self._phantoms.remove(phantom)
+        except OutcomeUnknownError as error:
+            found = self._find_or_abandon(write.tenancy.op, error)
             return sent_at, found
+
+    def _find_or_abandon(self, nonce: str, error: OutcomeUnknownError) -> Partition:
+        """Return what was acquired under ``nonce``; if it is not found, it may still be applied: raise ``error``."""
+        try:
+            found = self._find(nonce)
+        except CoordinationError as silence:
+            self.abandon(nonce)
+            raise error from silence
+        if found is None:
+            self.abandon(nonce)
+            raise error
+        return found
 
     def look_for(self, nonce: str) -> Partition | None:
         """Return the partition that was acquired under ``nonce`` and has seen no owner write yet."""
@@ -111,11 +111,10 @@ class Acquisition:
         found = self._store.find_nonce(self._source, nonce)
         return found if found and found.last_op == nonce else None
 
-    def _abandon(self, nonce: str) -> _Phantom:
+    def abandon(self, nonce: str) -> None:
+        """Remember an acquisition that may still be applied; it is given back when it is found."""
         until = self._clock.monotonic() + self._settings.ownership_timeout.total_seconds()
-        phantom = _Phantom(nonce, until)
-        self._phantoms.append(phantom)
-        return phantom
+        self._phantoms.append(_Phantom(nonce, until))
 
     def give_back_phantoms(self) -> None:
         """Give back what acquisitions with lost answers turn out to have taken; their leases would end anyway."""
@@ -179,27 +178,13 @@ class Acquisition:
                 raise error if seen is None else not_owned(key, fence, seen) from error
             return lease
 
-    def complete_and_acquire(self, lease: Lease, end: End, key: str | None) -> Following:
-        """Send the fused step and settle its completion; what it acquired may remain to be looked for."""
-        following = self.following(key)
-        answer = self._settler.repeat(
-            f"complete {lease.key!r} and acquire the next", lambda: self._store.complete_and_acquire(end, following)
-        )
-        if answer.ended.applied:
-            lease.chain.last_op = end.op
-            return Following(answer.next)
-        self._settler.settle(f"complete {lease.key!r}", end, lease.chain)
-        return Following(lost=following.tenancy.op)
+    def fused(self, key: str | None) -> FusedAcquisition:
+        """Return the acquisition of the next partition in the step that completes one; of ``key`` if given."""
+        return FusedAcquisition(self, self._store, self.following(key), self._clock.monotonic())
 
-    def look_after(self, following: Following) -> Partition | None:
-        """Return what the fused step acquired. Its completion is visible, so what is absent now will stay absent."""
-        if following.lost is None:
-            return following.partition
-        try:
-            return self.look_for(following.lost)
-        except CoordinationError:
-            self._abandon(following.lost)
-            raise
+    def start(self, found: Partition | None, sent_at: float) -> Lease | None:
+        """Return the lease on what was acquired by a request sent at ``sent_at``."""
+        return self._tenures.start(found, sent_at) if found else None
 
     def _acquire_known(self, action: str, write: AcquireHinted | Retake) -> Lease | None:
         nonce = write.tenancy.op
@@ -210,8 +195,49 @@ class Acquisition:
         try:
             sent_at, answer = self._settler.repeat(action, send)
         except OutcomeUnknownError:
-            self._abandon(nonce)
+            self.abandon(nonce)
             raise
         now = answer.partition
         mine = now is not None and now.held_under(Fence(now.token, nonce)) and now.last_op == nonce
         return self._tenures.start(now, sent_at) if now is not None and (answer.applied or mine) else None
+
+
+class FusedAcquisition:
+    """The second half of "complete and acquire next": what it acquired, also when the answer was lost.
+
+    Once the completion is visible, what its step has not acquired then is never acquired by it later.
+    """
+
+    def __init__(self, acquisition: Acquisition, store: PartitionStore, request: AcquireNext, sent_at: float) -> None:
+        self._acquisition, self._store, self._request, self._sent_at = acquisition, store, request, sent_at
+        self._found: Partition | None = None
+        self._sent = False
+
+    def send(self, end: End) -> Answer:
+        """Send both halves; return the answer to the first."""
+        self._sent = True
+        answer = self._store.complete_and_acquire(end, self._request)
+        self._found = answer.next
+        return answer.ended
+
+    def acquired(self, heard: bool) -> Lease | None:
+        """Return the next lease.
+
+        :param heard: whether the answer to this step was heard; otherwise the store is asked.
+        """
+        nonce = self._request.tenancy.op
+        if not self._sent:  # an earlier call had completed already
+            return self._acquisition.by_query(self._request.key)
+        try:
+            found = self._found if heard else self._acquisition.look_for(nonce)
+        except CoordinationError:
+            self._acquisition.abandon(nonce)
+            raise
+        return self._acquisition.start(found, self._sent_at)
+
+    def __enter__(self) -> FusedAcquisition:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OutcomeUnknownError) and self._sent:
+            self._acquisition.abandon(self._request.tenancy.op)

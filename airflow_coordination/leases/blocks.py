@@ -43,18 +43,32 @@ class Block:
                 raise InvalidInputError(f"block.{field}", value, "is empty", "Make blocks with lease.publish(…)")
 
 
+def _included(known: Sequence[Block], new: Sequence[Block]) -> set[tuple[str, str | None]]:
+    """Return which of ``new`` (dataset and digest) are in ``known``, themselves or because what follows them is."""
+    by_name = {(block.dataset, block.digest): block for block in new}
+    included: set[tuple[str, str | None]] = set()
+    for block in known:
+        name: tuple[str, str | None] = (block.dataset, block.digest)
+        while name not in included:
+            included.add(name)
+            name = (block.dataset, by_name[name].follows if name in by_name else None)
+    return included
+
+
 def merge(known: Iterable[Block], new: Iterable[Block]) -> tuple[Block, ...]:
     """Return ``known`` and ``new`` together, each once, a follower in the place of what it follows.
 
-    A block that is already known (same dataset and digest) is not added twice: saving again after a lost
-    answer must not double rows.
+    A block that is already known is not added twice, also not when only what follows it is still named: saving
+    again after a lost answer must not double rows.
     """
-    merged = list(known)
-    for block in new:
-        if any((b.dataset, b.digest) == (block.dataset, block.digest) for b in merged):
+    merged, given = list(known), list(new)
+    included = _included(merged, given)
+    for block in given:
+        if (block.dataset, block.digest) in included:
             continue
+        included.add((block.dataset, block.digest))
         followed = next(
-            (i for i, b in enumerate(merged) if b.dataset == block.dataset and b.digest == block.follows), None
+            (i for i, b in enumerate(merged) if (b.dataset, b.digest) == (block.dataset, block.follows)), None
         )
         if followed is None:
             merged.append(block)

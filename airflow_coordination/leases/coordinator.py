@@ -11,6 +11,7 @@ from typing import Any
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import (
     CoordinationError,
     PartitionNotFoundError,
@@ -35,7 +36,7 @@ from airflow_coordination.leases.settings import CREATE_PAGE, Settings
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.supply import Supplier, SupplierPages, SupplierRun, encoded, supply, without_repeats
 from airflow_coordination.leases.tenures import Tenures, duration
-from airflow_coordination.leases.writes import Create, End, NewPartition
+from airflow_coordination.leases.writes import Answer, Create, End, NewPartition
 
 _SETTINGS = Settings()
 _NO_LIMIT = 2**31 - 1
@@ -217,7 +218,7 @@ class SourceCoordinator(Overview, PeopleActions):
     def complete(self, lease: Lease, blocks: Sequence[Block] = ()) -> None:
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step."""
         with self._watched(Metric.COMPLETE_ERRORS):
-            self._ended(self._tenures.end(lease, self._tenures.completed(lease), blocks))
+            self._end(lease, self._tenures.completed(lease), blocks, ("complete",))
 
     def close(
         self,
@@ -233,7 +234,8 @@ class SourceCoordinator(Overview, PeopleActions):
         """
         with self._watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            self._ended(self._tenures.end(lease, self._tenures.closed(lease, after, state), blocks))
+            intent = ("close", reopen_after, encode_progress(state))
+            self._end(lease, self._tenures.closed(lease, after, state), blocks, intent)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -243,13 +245,13 @@ class SourceCoordinator(Overview, PeopleActions):
         """
         with self._watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._tenures.end(lease, self._tenures.failed(lease, error, after))
+            self._end(lease, self._tenures.failed(lease, error, after), (), ("fail", error, retry_after))
 
     def give_up(self, lease: Lease, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure without counting anything; the partition is free at once, or after ``retry_after``."""
         with self._watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._tenures.end(lease, self._tenures.given_up(lease, after))
+            self._end(lease, self._tenures.given_up(lease, after), (), ("give up", retry_after))
 
     def complete_and_get_next(
         self, lease: Lease, blocks: Sequence[Block] = (), hint: str | None = None
@@ -344,8 +346,20 @@ class SourceCoordinator(Overview, PeopleActions):
         if count:
             self.metrics.incr(full_name(self.source, metric), count)
 
-    def _ended(self, write: End) -> None:
-        self._count(Metric.CLOSED if write.outcome is Outcome.CLOSED else Metric.COMPLETED)
+    def _end(
+        self,
+        lease: Lease,
+        ending: Callable[[Partition, str], End],
+        blocks: Sequence[Block],
+        intent: object,
+        send: Callable[[End], Answer] | None = None,
+    ) -> bool:
+        """End a tenure and count it; return whether the store's answer was heard."""
+        write, heard = self._tenures.end(lease, ending, blocks, intent=intent, send=send)
+        counted = {Outcome.CLOSED: Metric.CLOSED, Outcome.COMPLETED: Metric.COMPLETED}
+        if write.outcome in counted:
+            self._count(counted[write.outcome])
+        return heard
 
     @contextmanager
     def _watched(self, update_errors: Metric | None) -> Iterator[None]:
@@ -373,14 +387,10 @@ class SourceCoordinator(Overview, PeopleActions):
         return created + repeated
 
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
-        sent_at = self._clock.monotonic()
-        with self._watched(Metric.COMPLETE_ERRORS):
-            end, following = self._tenures.end_with(
-                lease, blocks, lambda write: self._acquisition.complete_and_acquire(lease, write, key)
-            )
-            self._ended(end)
-        found = self._acquisition.look_after(following)
-        return self._tenures.start(found, sent_at) if found else None
+        fused = self._acquisition.fused(key)
+        with self._watched(Metric.COMPLETE_ERRORS), fused:
+            heard = self._end(lease, self._tenures.completed(lease), blocks, ("complete",), fused.send)
+        return fused.acquired(heard)
 
     def _first_global_lease(self, leases: Acquisition) -> Lease | None:
         page = [NewPartition(key=GLOBAL_STATE_KEY, payload_text=None, priority=0)]

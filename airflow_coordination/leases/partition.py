@@ -16,6 +16,7 @@ from airflow_coordination.leases.documents import decode_object, decode_progress
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import check_key
 
+LONGEST = timedelta(days=36_525)
 RING_SIZE = 8
 """How many endings a partition remembers: entry ``token mod 8`` (protocol.md, *Words of the wire*)."""
 
@@ -285,6 +286,8 @@ class Chain:
     ending: Ending | None = None
     unsettled: Any = None
     """The write whose outcome is not known yet; the next one settles it first."""
+    intent: Any = None
+    """What its caller asked for: the same call again, with the same arguments, is not a second write."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -406,6 +409,8 @@ def positive(field_name: str, value: timedelta | None, *, zero: bool = False) ->
         return None
     if not isinstance(value, timedelta):
         raise InvalidInputError(field_name, value, f"is {type(value).__name__}, not a timedelta", "Give a timedelta")
+    if value > LONGEST:
+        raise InvalidInputError(field_name, value, "is longer than 100 years", "Give a shorter timedelta")
     if value < timedelta(0) or (value == timedelta(0) and not zero):
         raise InvalidInputError(field_name, value, "is negative" if value else "is zero", "Give a positive timedelta")
     return value

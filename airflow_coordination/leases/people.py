@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.errors import (
+    InvalidInputError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionUpdateError,
+)
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
@@ -36,10 +41,13 @@ class People:
         self._check(action, seen)
         op = self._randomness.op_id()
         write = Act(source=self._source, key=key, op=op, action=action, seen=seen, by=by, why=why[:MAX_WHY_CHARACTERS])
-        answer = self._settler.repeat(f"{action} {key!r}", lambda: self._store.act(write))
+        attempts = self._settler.attempts(f"{action} {key!r}")
+        answer = attempts.hear(lambda: self._store.act(write))
         now = answer.partition
-        if now is not None and (answer.applied or now.last_op == op):
+        if now is not None and (answer.applied or _applied(write, now)):
             return now
+        if attempts.doubtful:
+            raise OutcomeUnknownError(f"{action} {key!r}", "others have changed the partition since")
         if now is None:
             raise PartitionNotFoundError(key, self._source)
         changed = (
@@ -92,6 +100,12 @@ class PeopleActions:
     def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
         return self._people.act(Action.DELETE, check_key(key), by, why, seen)
+
+
+def _applied(write: Act, now: Partition) -> bool:
+    """Return whether the partition shows that ``write`` was applied to it, although its answer was lost."""
+    ending = now.ending_of(write.seen.fence) if write.seen.fence else None
+    return write.op in (now.last_op, now.generation, now.nonce, ending.op if ending else None)
 
 
 def _state(partition: Partition) -> str:

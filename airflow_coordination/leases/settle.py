@@ -6,17 +6,17 @@ Never concluded from one read: a cut connection's statement can still apply late
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
 
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
-    CoordinationError,
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
+    PartitionUpdateError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Outcome, Partition, PartitionStatus
@@ -24,8 +24,6 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Answer, ChainWrite
 
 T = TypeVar("T")
-Interruption = StoreUnavailableError | OutcomeUnknownError
-
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 
@@ -63,6 +61,53 @@ def not_owned(key: str, held: Fence, now: Partition) -> PartitionNotOwnedError:
     return PartitionNotOwnedError(key, held, now.fence, ending, now.owner if assigned else None)
 
 
+class Attempts:
+    """One call with all its repetitions: until when it goes on, and whether an attempt may have been applied.
+
+    :param action: what is attempted, for the errors.
+    :param deadline: own monotonic time; at least one attempt is made.
+    :param doubtful: an attempt of an earlier call may have been applied already.
+    """
+
+    def __init__(
+        self, action: str, deadline: float, clock: Clock, randomness: Randomness, *, doubtful: bool = False
+    ) -> None:
+        self._action, self._deadline, self._clock, self._randomness = action, deadline, clock, randomness
+        self._pause = FIRST_PAUSE
+        self.doubtful = doubtful
+
+    def hear(self, send: Callable[[], T]) -> T:
+        """Return what the store answers, asking again while it cannot be heard.
+
+        :raises StoreUnavailableError: when no attempt can have reached the store.
+        :raises OutcomeUnknownError: when one may have.
+        :raises PartitionUpdateError: when the store cannot do it, and surely has not.
+        """
+        while True:
+            try:
+                return send()
+            except (StoreUnavailableError, OutcomeUnknownError) as error:
+                self.doubtful = self.doubtful or isinstance(error, OutcomeUnknownError)
+                self.wait(error.reason, error)
+            except PartitionUpdateError as error:
+                if self.doubtful:
+                    raise OutcomeUnknownError(self._action, str(error)) from error
+                raise
+
+    def wait(self, reason: str, cause: Exception | None = None) -> None:
+        """Wait before the next attempt.
+
+        :raises StoreUnavailableError: when the deadline comes first, and nothing can have been applied.
+        :raises OutcomeUnknownError: when the deadline comes first, and something may have been.
+        """
+        pause = self._randomness.jitter(self._pause, 0.5)
+        if self._clock.monotonic() + pause > self._deadline:
+            kind = OutcomeUnknownError if self.doubtful else StoreUnavailableError
+            raise kind(self._action, reason) from cause
+        self._clock.sleep(pause)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
 class Settler:
     """Sends writes until they are settled, within a deadline on this side.
 
@@ -78,53 +123,57 @@ class Settler:
         self._store, self._clock, self._randomness = store, clock, randomness
         self._seconds = request_deadline.total_seconds()
 
-    def repeat(self, action: str, send: Callable[[], T], deadline: float | None = None) -> T:
-        """Return what ``send`` returns, repeating it while the store cannot be heard.
+    def attempts(self, action: str, deadline: float | None = None, *, doubtful: bool = False) -> Attempts:
+        """Return the attempts of one call.
 
         :param deadline: own monotonic time; ``request_deadline`` from now when ``None``.
-        :raises StoreUnavailableError: when no attempt can have reached the store.
-        :raises OutcomeUnknownError: when one may have.
         """
-        return self._until_heard(action, send, deadline or self._deadline())[0]
+        return Attempts(action, deadline or self._deadline(), self._clock, self._randomness, doubtful=doubtful)
 
-    def settle(self, action: str, write: ChainWrite, chain: Chain) -> Answer | None:
+    def repeat(self, action: str, send: Callable[[], T], deadline: float | None = None) -> T:
+        """Return what ``send`` returns, repeating it while the store cannot be heard; see :meth:`Attempts.hear`."""
+        return self.attempts(action, deadline).hear(send)
+
+    def settle(
+        self, action: str, write: ChainWrite, chain: Chain, send: Callable[[], Answer] | None = None
+    ) -> Answer | None:
         """Return the store's answer when ``write`` was applied, ``None`` when that was only learnt afterwards.
 
-        Sets ``chain.last_op``, and ``chain.unsettled`` while the outcome is not known. The caller holds ``chain.lock``.
+        Sets ``chain.last_op``. While the outcome is not known, ``chain.unsettled`` holds the write: settling it
+        again goes on where this call stopped. The caller holds ``chain.lock``.
 
+        :param send: sends the write; by itself unless given.
         :raises PartitionNotOwnedError: surely not applied; somebody else owns the partition, or nobody does.
         :raises PartitionNotFoundError: surely not applied; there is no such partition.
         :raises StoreUnavailableError: surely not applied; try again.
+        :raises PartitionUpdateError: surely not applied; the store cannot do it.
         :raises OutcomeUnknownError: not known.
         """
         deadline = min(self._deadline(), max(chain.deadline, self._clock.monotonic()))
+        attempts = self.attempts(action, deadline, doubtful=chain.unsettled == write)
         chain.unsettled = write
-        doubtful = False
-        for pause in self._pauses():
-            try:
-                answer, doubt = self._until_heard(action, lambda: self._store.write(write), deadline)
-            except StoreUnavailableError as error:
-                if doubtful:
-                    raise OutcomeUnknownError(action, error.reason) from error
-                chain.unsettled = None
-                raise
-            doubtful = doubtful or doubt
+        try:
+            answer, verdict = self._until_judged(attempts, write, send or (lambda: self._store.write(write)))
+        except (StoreUnavailableError, PartitionUpdateError):
+            chain.unsettled = None
+            raise
+        if verdict is Verdict.GONE and attempts.doubtful:
+            self._ask_head_records(action, write)
+            verdict = Verdict.APPLIED
+        chain.unsettled = None
+        return self._conclude(write, chain, answer, verdict)
+
+    def _until_judged(
+        self, attempts: Attempts, write: ChainWrite, send: Callable[[], Answer]
+    ) -> tuple[Answer, Verdict]:
+        while True:
+            answer = attempts.hear(send)
             verdict = Verdict.APPLIED if answer.applied else judge(write, answer.partition)
             if verdict is not Verdict.REPEAT:
-                break
-            if self._clock.monotonic() + pause > deadline:
-                raise OutcomeUnknownError(action, "the store refuses it without a reason")
-            self._clock.sleep(pause)
-        if verdict is Verdict.GONE:
-            verdict = self._ask_head_records(write)
-        return self._conclude(action, write, chain, answer, verdict, doubtful)
+                return answer, verdict
+            attempts.wait("the store refuses it without a reason")
 
-    def _conclude(
-        self, action: str, write: ChainWrite, chain: Chain, answer: Answer, verdict: Verdict, doubtful: bool
-    ) -> Answer | None:
-        if verdict is Verdict.GONE and doubtful:
-            raise OutcomeUnknownError(action, "the store no longer remembers this tenure")
-        chain.unsettled = None
+    def _conclude(self, write: ChainWrite, chain: Chain, answer: Answer, verdict: Verdict) -> Answer | None:
         if verdict is Verdict.APPLIED:
             chain.last_op = write.op
             if answer.applied:
@@ -137,33 +186,15 @@ class Settler:
         chain.ending = error.ending
         raise error
 
-    def _ask_head_records(self, write: ChainWrite) -> Verdict:
-        """Return APPLIED if a head record names the write: the third rule of *Settle*."""
-        send = lambda: self._store.heads(write.source, key=write.key)  # noqa: E731
-        heads = self.repeat("read the head records", send)
-        return Verdict.APPLIED if any(head.op == write.op for head in heads) else Verdict.GONE
+    def _ask_head_records(self, action: str, write: ChainWrite) -> None:
+        """Return if a head record names the write: the third rule of *Settle*.
+
+        :raises OutcomeUnknownError: if none does: what became of the write is no longer known.
+        """
+        attempts = self.attempts(action, doubtful=True)
+        heads = attempts.hear(lambda: self._store.heads(write.source, key=write.key))
+        if not any(head.op == write.op for head in heads):
+            raise OutcomeUnknownError(action, "the store no longer remembers this tenure")
 
     def _deadline(self) -> float:
         return self._clock.monotonic() + self._seconds
-
-    def _pauses(self) -> Iterator[float]:
-        pause = FIRST_PAUSE
-        while True:
-            yield self._randomness.jitter(pause, 0.5)
-            pause = min(pause * 2, LONGEST_PAUSE)
-
-    def _until_heard(self, action: str, send: Callable[[], T], deadline: float) -> tuple[T, bool]:
-        """Return the answer, and whether an attempt before it was lost."""
-        doubt: OutcomeUnknownError | None = None
-        for pause in self._pauses():
-            try:
-                return send(), doubt is not None
-            except (StoreUnavailableError, OutcomeUnknownError) as error:
-                last: CoordinationError = error
-                doubt = error if isinstance(error, OutcomeUnknownError) else doubt
-            if self._clock.monotonic() + pause > deadline:
-                break
-            self._clock.sleep(pause)
-        if doubt is not None:
-            raise OutcomeUnknownError(action, doubt.reason) from doubt
-        raise StoreUnavailableError(action, getattr(last, "reason", str(last))) from last

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
@@ -20,6 +20,7 @@ from airflow_coordination.leases.partition import (
     Outcome,
     Partition,
     PartitionStatus,
+    positive,
 )
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import head_records, may_add
@@ -27,7 +28,6 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.writes import KEEP, Answer, Begin, ChainWrite, End, Renew, Save
 
-T = TypeVar("T")
 MAX_ERROR_CHARACTERS = 2_000
 A, C, D, U = (
     PartitionStatus.ASSIGNED,
@@ -45,12 +45,12 @@ def duration(field: str, value: timedelta | datetime | None, now: Callable[[], d
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InvalidInputError(field, value, "has no time zone", "Give an aware datetime, or a timedelta from now")
-        return max(value - now(), timedelta(0))
+        value = max(value - now(), timedelta(0))
     if value is not None and not isinstance(value, timedelta):
         raise InvalidInputError(field, value, f"is {type(value).__name__}", "Give a timedelta or an aware datetime")
     if value is not None and value < timedelta(0):
         raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
-    return value
+    return positive(field, value, zero=True)
 
 
 class Tenures:
@@ -142,31 +142,34 @@ class Tenures:
             chain.partition = replace(partition, progress_text=text, staged=staged)
             return self._prolonged(lease, answer, sent_at) if answer else replace(lease, partition=chain.partition)
 
-    def end(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block] = ()) -> End:
-        """End the tenure with the write that ``ending(partition, op)`` returns; publish ``blocks`` and staged ones."""
-        chain = lease.chain
-        with chain.lock:
-            write = self.prepare(lease, ending, blocks)
-            earlier = self._settle_earlier(chain)
-            if isinstance(earlier, End) and _intent(earlier) == _intent(write):
-                return earlier  # the same call again, after OutcomeUnknownError
-            if earlier is not None:
-                write = self.prepare(lease, ending, blocks)
-            self._settler.settle(f"end ({write.outcome}) partition {write.key!r}", write, chain)
-            chain.ending = chain.ending or ending_of(write)
-            return write
+    def end(
+        self,
+        lease: Lease,
+        ending: Callable[[Partition, str], End],
+        blocks: Sequence[Block] = (),
+        *,
+        intent: object = None,
+        send: Callable[[End], Answer] | None = None,
+    ) -> tuple[End, bool]:
+        """End the tenure with the write that ``ending(partition, op)`` returns; publish ``blocks`` and staged ones.
 
-    def end_with(self, lease: Lease, blocks: Sequence[Block], send: Callable[[End], T]) -> tuple[End, T]:
-        """Complete through ``send``, which also starts the next tenure (the fused step); return both."""
-        chain = lease.chain
+        :param intent: what the caller asked for, with all arguments: the same again after
+            :class:`OutcomeUnknownError` is the same ending, not a second one.
+        :param send: sends the write, where another step goes with it.
+        :return: the write, and whether the store's answer to it was heard.
+        """
+        chain, wish = lease.chain, (intent, tuple(blocks))
         with chain.lock:
-            self._settle_earlier(chain)
-            write = self.prepare(lease, self.completed(lease), blocks)
-            chain.unsettled = write
-            following = send(write)
-            chain.unsettled = None
+            asked_before = chain.intent
+            earlier = self._settle_earlier(chain)
+            if isinstance(earlier, End) and intent is not None and asked_before == wish:
+                return earlier, False
+            write, chain.intent = self.prepare(lease, ending, blocks), wish
+            sender = (lambda: send(write)) if send else None
+            action = f"end ({write.outcome}) partition {write.key!r}"
+            answer = self._settler.settle(action, write, chain, sender)
             chain.ending = chain.ending or ending_of(write)
-            return write, following
+            return write, answer is not None
 
     def prepare(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block]) -> End:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
@@ -293,9 +296,3 @@ def _end(lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, parti
 def ending_of(write: End) -> Ending:
     """Return the ending that ``write`` makes, as far as its sender knows it."""
     return Ending(write.outcome, write.fence, None, write.op, write.prev, write.status, write.closed_count)
-
-
-def _intent(write: End) -> tuple[object, ...]:
-    """Return what the caller wanted, without operation ids: equal for a call that is made again."""
-    published = tuple((head.dataset, head.blocks) for head in write.heads)
-    return write.fence, write.outcome, write.closed_count, write.failures, write.delay, write.progress, published
