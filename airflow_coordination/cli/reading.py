@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from datetime import datetime
 
 from airflow_coordination.cli.output import Row, print_rows
 from airflow_coordination.cli.place import Place
@@ -56,12 +57,19 @@ def summary(partition: Partition) -> Row:
         "key": partition.key,
         "status": "PARKED" if partition.parked else str(partition.status),
         "owner": partition.owner,
-        "until": partition.ownership_timeout or partition.reopen_at or partition.available_at,
+        "until": _until(partition),
         "closed": partition.closed_count,
         "failures": partition.failures,
         "lost_leases": partition.lost_leases,
         "last_error": partition.last_error,
     }
+
+
+def _until(partition: Partition) -> datetime | None:
+    """Return when the state changes by itself; a time of availability only if it lay ahead when it was set."""
+    available_at, set_at = partition.available_at, partition.updated_at or partition.created_at
+    waits = available_at is not None and set_at is not None and available_at > set_at
+    return partition.ownership_timeout or partition.reopen_at or (available_at if waits else None)
 
 
 def _details(partition: Partition) -> Row:

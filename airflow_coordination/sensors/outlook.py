@@ -117,9 +117,10 @@ def _check_known(coordinator: SourceCoordinator) -> None:
     prefix = coordinator.partition_prefix
     known = [split_source(name) for name, _ in coordinator.store.sources()]
     if (prefix, coordinator.source) not in [names[:2] for names in known]:
+        names = sorted({source for _, source, _ in known})[:NAMED_KEYS]
         raise SettingsError(
             "source",
             coordinator.source,
             f"is unknown to store {coordinator.store.description}",
-            f"Run its CreatePartitionsOperator first; the store knows {sorted({name for _, name, _ in known})[:NAMED_KEYS]!a}",
+            f"Run its CreatePartitionsOperator first; the store knows {names!a}",
         )

@@ -103,7 +103,7 @@ def environment(home: Path, store_url: str) -> dict[str, str]:
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__DAGS_FOLDER": str(home / "dags"),
         "CORE__EXECUTOR": "LocalExecutor",
-        "CORE__PARALLELISM": "4",
+        "CORE__PARALLELISM": "8",
         "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
         "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
