@@ -77,8 +77,9 @@ def prepare(place: Place, display: Display) -> None:
     display.step("1. The input: 336,776 flights that left New York City in 2013")
     done = "Split" if split(place.data) else "An earlier demo has split them"
     display.say(f"{done} into twelve monthly CSV files in {short(place.data)}.")
-    open_store(place.store).setup()
-    display.say(f"The store for partitions and leases is ready: {short(place.store)}")
+    store = open_store(place.store)
+    store.setup()
+    display.say(f"The store for partitions and leases is ready: {short(store.description)}")
 
 
 def start(airflow: Airflow, place: Place, display: Display) -> None:

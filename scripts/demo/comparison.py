@@ -13,7 +13,7 @@ from rich.table import Table
 from airflow_coordination import open_store
 from airflow_coordination.outputs.published import published_manifests
 from demo.data import Digest
-from demo.place import Place
+from demo.place import PREFIX, STORE, Place
 from demo.problems import DemoError, tail
 
 PATIENCE = 600.0
@@ -25,15 +25,12 @@ def published(place: Place) -> dict[str, Digest]:
 
     :raises DemoError: when it cannot be read.
     """
-    command = [sys.executable, "-m", "demo.published", place.store]
-    if place.partition_prefix:
-        command.append(place.partition_prefix)
     log = place.root / "comparison.log"
     with log.open("wb") as file:
         done = subprocess.run(
-            command,
+            [sys.executable, "-m", "demo.published"],
             cwd=Path(__file__).parents[1],
-            env=place.environment(),
+            env=place.environment() | {STORE: place.store, PREFIX: place.partition_prefix or ""},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=file,

@@ -20,6 +20,8 @@ from demo.problems import DemoError
 CHECKOUT = Path(__file__).resolve().parents[2]
 MARK = "COORDINATION_DEMO_PLACE"
 """Environment variable that every process of the demo inherits: so it finds them all again."""
+STORE, PREFIX = "DEMO_STORE", "DEMO_PARTITION_PREFIX"
+"""How a process is told the store: a URL may hold a password, and everybody sees a process's arguments."""
 FIRST_PORT, LAST_PORT = 18080, 18999
 SPARK_DEFAULTS = """\
 spark.ui.enabled                  false

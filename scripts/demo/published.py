@@ -1,12 +1,12 @@
 """What readers see: adds up the published flights with Spark and prints the sums of each month as JSON.
 
-usage: python -m demo.published STORE [PARTITION_PREFIX]
+usage: DEMO_STORE=… DEMO_PARTITION_PREFIX=… python -m demo.published
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import os
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 
 from airflow_coordination import read_completed
 from demo.data import CHECKSUM_DIGITS
+from demo.place import PREFIX, STORE
 
 
 def as_lines(flights: DataFrame) -> DataFrame:
@@ -37,4 +38,5 @@ def published_digests(spark: SparkSession, store: Any, partition_prefix: str | N
 
 
 if __name__ == "__main__":
-    print(json.dumps(published_digests(SparkSession.builder.master("local[2]").getOrCreate(), *sys.argv[1:3])))
+    session = SparkSession.builder.master("local[2]").getOrCreate()
+    print(json.dumps(published_digests(session, os.environ[STORE], os.environ[PREFIX] or None)))
