@@ -123,7 +123,7 @@ def follow(airflow: Airflow, watch: Watch) -> None:
         if time.monotonic() > ask:
             airflow.check_running()
             succeeded = airflow.check_run()
-            ask = time.monotonic() + 2
+            ask = time.monotonic() + 3
         watch.look()
         time.sleep(0.1)
     watch.check()
