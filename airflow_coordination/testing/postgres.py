@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +22,10 @@ from airflow_coordination.leases.errors import SettingsError
 
 _ORDINARY_USERS = ("postgres", "nobody")
 _START_SECONDS = 60
+_ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "QUIT") if shutil.which("setpriv") else ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PrivateServer:
     """One running cluster.
 
@@ -31,12 +33,14 @@ class PrivateServer:
     :param home: the cluster's own directory.
     :param port: where it listens, on 127.0.0.1.
     :param user: the system user it runs as, ``None`` = this process's own.
+    :param process: the server while it runs.
     """
 
     binaries: Path
     home: Path
     port: int
     user: str | None
+    process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -67,21 +71,39 @@ class PrivateServer:
         )  # fmt: skip
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
-        options = f"-h 127.0.0.1 -p {self.port} -k {self.home}"
-        self._run(*self._pg_ctl(), "-o", options, "-l", "server.log", "-t", str(_START_SECONDS), "-w", "start")
+        """Start the server and wait until it answers. It ends with this process, also when that is killed."""
+        options = ("-D", "data", "-h", "127.0.0.1", "-p", str(self.port), "-k", str(self.home))
+        with (self.home / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                (*_ENDS_WITH_ITS_PARENT, str(self.binaries / "postgres"), *options),
+                cwd=self.home,
+                user=self.user,
+                env=_environment(),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._wait_until_it_answers()
+
+    def _wait_until_it_answers(self) -> None:
+        ask = (str(self.binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port))
+        deadline = time.monotonic() + _START_SECONDS
+        while subprocess.run(ask, env=_environment(), check=False).returncode:
+            if self.process is None or self.process.poll() is not None or time.monotonic() > deadline:
+                log = (self.home / "server.log").read_text()
+                raise RuntimeError(f"PostgreSQL did not start:\n{log[-2000:]}")
+            time.sleep(0.02)
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server; ``mode`` as in ``pg_ctl -m``: ``immediate`` is a crash."""
-        self._run(*self._pg_ctl(), "-m", mode, "-w", "stop")
+        self._run(str(self.binaries / "pg_ctl"), "-D", "data", "-m", mode, "-w", "stop")
+        if self.process is not None:
+            self.process.wait(_START_SECONDS)
 
     def restart_after_crash(self) -> None:
         """Crash the server (``pg_ctl -m immediate``) and start it again."""
         self.stop("immediate")
         self.start()
-
-    def _pg_ctl(self) -> tuple[str, ...]:
-        return (str(self.binaries / "pg_ctl"), "-D", "data")
 
 
 def _environment() -> dict[str, str]:
