@@ -24,7 +24,7 @@ def supplier(state):
     return [PartitionIdentifier(f"part-{i}", payload={"from": 10 * i}) for i in range(2)]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_partitions_go_from_supplier_to_published_rows(tmp_path, store_url, run_dag):
     from airflow.sdk import DAG
 
