@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -118,20 +119,24 @@ class Acquisition:
 
     def give_back_phantoms(self) -> None:
         """Give back what acquisitions with lost answers turn out to have taken; their leases would end anyway."""
-        waiting, self._phantoms = self._phantoms, []
-        for phantom in waiting:
+        for phantom in list(self._phantoms):
             try:
-                found = self.look_for(phantom.nonce)
-                if found is not None:
-                    lease = self._tenures.start(found, self._clock.monotonic())
-                    self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
-                    continue
-            except PartitionNotOwnedError:
-                continue
+                gone = self._give_back(phantom)
             except CoordinationError:
-                pass
-            if self._clock.monotonic() < phantom.until:
-                self._phantoms.append(phantom)
+                return  # the store is silent; the call after this one says so
+            if gone or self._clock.monotonic() >= phantom.until:
+                with suppress(ValueError):  # another thread was faster
+                    self._phantoms.remove(phantom)
+
+    def _give_back(self, phantom: _Phantom) -> bool:
+        """Give back what the phantom has taken; return whether it can take nothing any more."""
+        found = self._find(phantom.nonce)
+        if found is None:
+            return False
+        lease = self._tenures.start(found, self._clock.monotonic())
+        with suppress(PartitionNotOwnedError):
+            self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
+        return True
 
     def retake(self, key: str, *, same_try: bool = False) -> Lease | None:
         """Take the partition over from an earlier try of the same task, at once; ``None`` if it is not held by one.

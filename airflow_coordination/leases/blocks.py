@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.names import MAX_KEY_BYTES, check_key
 
 MAX_BLOCKS_BYTES = 64 * 1024
+MAX_DATASET_BYTES = 255
 Mode = Literal["replace", "append"]
 
 
@@ -37,10 +39,12 @@ class Block:
     mode: Mode = "replace"
 
     def __post_init__(self) -> None:
-        for field in ("dataset", "address", "digest"):
+        for field, limit in (("dataset", MAX_DATASET_BYTES), ("address", MAX_KEY_BYTES), ("digest", MAX_DATASET_BYTES)):
+            check_key(getattr(self, field), f"block.{field}", limit)
+        for field in ("rows", "bytes"):
             value = getattr(self, field)
-            if not isinstance(value, str) or not value:
-                raise InvalidInputError(f"block.{field}", value, "is empty", "Make blocks with lease.publish(…)")
+            if not isinstance(value, int) or not 0 <= value < 2**62:
+                raise InvalidInputError(f"block.{field}", value, "is not a number of things", "Give a whole number")
 
 
 def _included(known: Sequence[Block], new: Sequence[Block]) -> set[tuple[str, str | None]]:

@@ -118,7 +118,7 @@ class Heartbeat:
         limit = self._settings.no_progress_timeout
         if limit is None:
             return
-        seen = self._progress() if self._progress else None
+        seen = self._look()
         if seen != self._seen:
             self._seen = seen
             self.alive()
@@ -130,6 +130,13 @@ class Heartbeat:
             log.warning(
                 "Partition %r shows no progress for %s; its work is cancelled at %s", self._lease.key, idle, limit
             )
+
+    def _look(self) -> object:
+        try:
+            return self._progress() if self._progress else None
+        except Exception as error:  # whatever the caller's counters do, the lease must not be lost by it
+            log.warning("The progress of %r could not be seen: %s", self._lease.key, error)
+            return self._seen
 
     def _lose(self, error: CoordinationError) -> None:
         with self._losing:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import unquote
 
-from airflow_coordination.leases.errors import InvalidKeyError
+from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError
 
 MAX_KEY_BYTES = 2048
 MAX_SOURCE_BYTES = 255
@@ -35,6 +36,21 @@ def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> st
             field, key, f"has {size} bytes of UTF-8, the limit is {limit}", "Use a shorter key, for example a hash"
         )
     return key
+
+
+def storable(text: str) -> str:
+    """Return a text for people with what no store can hold, NUL and lone surrogates, spelt out."""
+    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_limit(limit: Any) -> int:
+    """Return ``limit`` if it is a number of rows that one request may ask for.
+
+    :raises InvalidInputError: otherwise.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 < limit < 2**31:
+        raise InvalidInputError("limit", limit, "is not a number of partitions", "Give a whole number above zero")
+    return limit
 
 
 def encode_part(part: str) -> str:

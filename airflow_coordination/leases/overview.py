@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.hints import encode_hint
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Outlook, Partition, PartitionStatus, Swept
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -28,13 +28,14 @@ class Overview:
         write = Sweep(
             source=self._source_id,
             op=self._randomness.op_id(),
-            limit=limit,
+            limit=check_limit(limit),
             max_lost_leases=self.settings.max_lost_leases,
         )
         return self._settler.repeat("sweep", lambda: self.store.sweep(write))
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
+        check_limit(limit)
         found = self._settler.repeat("list hints", lambda: self.store.claimable(self._source_id, limit))
         return [encode_hint(self.store.store_id, key, token) for key, token in found]
 
@@ -48,6 +49,9 @@ class Overview:
         self, status: PartitionStatus | None = None, after: str | None = None, limit: int = 1000
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given."""
+        check_limit(limit)
+        if after:
+            check_key(after, "after")
         return self._settler.repeat("list partitions", lambda: self.store.page(self._source_id, status, after, limit))
 
     def counts(self) -> dict[PartitionStatus, int]:

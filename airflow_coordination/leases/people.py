@@ -9,7 +9,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionUpdateError,
 )
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler
@@ -40,7 +40,15 @@ class People:
         seen = seen or self._read(key)
         self._check(action, seen)
         op = self._randomness.op_id()
-        write = Act(source=self._source, key=key, op=op, action=action, seen=seen, by=by, why=why[:MAX_WHY_CHARACTERS])
+        write = Act(
+            source=self._source,
+            key=key,
+            op=op,
+            action=action,
+            seen=seen,
+            by=storable(by)[:MAX_WHY_CHARACTERS],
+            why=storable(why)[:MAX_WHY_CHARACTERS],
+        )
         attempts = self._settler.attempts(f"{action} {key!r}")
         answer = attempts.hear(lambda: self._store.act(write))
         now = answer.partition

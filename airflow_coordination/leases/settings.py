@@ -58,9 +58,9 @@ class Settings:
 
     def delay_after(self, failures: int) -> timedelta:
         """Return the wait after the ``failures``-th failure."""
-        doublings = min(max(failures - 1, 0), 30)
-        delay: timedelta = self.retry_delay * 2**doublings
-        return min(delay, self.max_retry_delay)
+        doublings = min(max(failures - 1, 0), 60)
+        seconds = self.retry_delay.total_seconds() * 2**doublings
+        return timedelta(seconds=min(seconds, self.max_retry_delay.total_seconds()))
 
 
 def check_known(given: Collection[str], known: Collection[str], where: str) -> None:

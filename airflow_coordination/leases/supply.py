@@ -49,7 +49,14 @@ def identified(item: object) -> PartitionIdentifier:
 
 
 def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
-    """Yield each identifier as a store takes it."""
+    """Yield each identifier as a store takes it.
+
+    :raises InvalidInputError: for a text, which would be taken apart into letters, and for items that are no keys.
+    """
+    if isinstance(identifiers, str | bytes | Mapping):
+        raise InvalidInputError(
+            "partitions", identifiers, f"is {type(identifiers).__name__}, not a list", "Give a list of keys"
+        )
     for item in identifiers:
         new = identified(item)
         yield NewPartition(key=new.key, payload_text=new.payload_text, priority=new.priority)
@@ -85,8 +92,8 @@ class SupplierPages:
         self._page: list[object] = []
         self.created = Created()
 
-    def run(self, supplier: Supplier, state: dict[str, Any]) -> dict[str, Any]:
-        """Run ``supplier`` to its end and return the global state it leaves."""
+    def run(self, supplier: Supplier, state: dict[str, Any], alive: Callable[[], None]) -> dict[str, Any]:
+        """Run ``supplier`` to its end and return the global state it leaves; each item it gives counts as progress."""
         before = saved = encode_progress(state)
         result = supplier(state)
         if result is not None and (isinstance(result, str | bytes | Mapping) or not hasattr(result, "__iter__")):
@@ -94,6 +101,7 @@ class SupplierPages:
                 "supplier", result, f"returned {type(result).__name__}", "Return or yield partition identifiers"
             )
         for item in result or ():
+            alive()
             saved = self._take(item) or saved
         self._flush()
         final = encode_progress(check_state(state))
@@ -129,6 +137,6 @@ def supply(
     """Run the supplier under ``lease``, renewing it while it runs; the caller gives the lease back."""
     run = pages(lease)
     state = check_state(lease.partition.progress_state or {})
-    with heartbeat(lease):
-        left = run.run(supplier, state)
+    with heartbeat(lease) as beating:
+        left = run.run(supplier, state, beating.alive)
     return SupplierRun(run.created, state=left)

@@ -11,6 +11,7 @@ from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, ProgressStateError
+from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import (
     Chain,
     Ending,
@@ -222,7 +223,7 @@ class Tenures:
                 C if parks else U,
                 partition,
                 failures=failures,
-                last_error=error[:MAX_ERROR_CHARACTERS],
+                last_error=storable(error)[:MAX_ERROR_CHARACTERS],
                 delay=None if parks else delay,
             )
 

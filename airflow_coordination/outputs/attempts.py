@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from airflow_coordination.leases.blocks import Block, Mode
+from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Fence
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -31,7 +31,6 @@ from airflow_coordination.outputs.storage import (
     write_bytes,
 )
 
-MAX_DATASET_BYTES = 255
 Count = Callable[[str, Sequence[str]], int]
 """Counts the rows of files (second argument, relative) in a directory (first), for formats that do not tell by file."""
 

@@ -39,7 +39,8 @@ class Marks:
         """Note what an acquisition found that started at ``asked_from``."""
         if found is None or found.token > 1:
             return
-        until = self._marks[source][1] if source in self._marks else time.monotonic() + SECONDS
+        known = self._marks.get(source)
+        until = known[1] if known else time.monotonic() + SECONDS
         mark = (found.priority, found.ordinal)
         if mark > asked_from:
             self._marks[source] = (mark, until)

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
+from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
@@ -141,7 +142,10 @@ class SqlStore(ABC):
         made = self.insert_page(Call("create partitions"), write, page)
         if made == len(page):
             return Created(created=made, existing=repeats)
-        mine, changed = self.compare_page(Call("compare partitions", writes=False), write, page)
+        try:
+            mine, changed = self.compare_page(Call("compare partitions", writes=False), write, page)
+        except StoreUnavailableError as error:  # the page itself is written
+            raise OutcomeUnknownError("create partitions", error.reason) from error
         return Created(created=mine, existing=len(write.partitions) - mine, changed=changed)
 
     @abstractmethod

@@ -112,7 +112,10 @@ class _not_given_back:  # noqa: N801
     def __init__(self, lease: object) -> None:
         pass
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _not_given_back:
+        return self
+
+    def alive(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
