@@ -33,6 +33,7 @@ class HandOver:
     :param output_root: where blocks go, ``None`` if the job publishes nothing through us.
     :param max_leases: how many leases the driver may work through, this one included.
     :param max_runtime: it starts no further lease after this many seconds; ``None`` = no limit.
+    :param task_pid: the task's process on the same host: while it lives, a driver whose JVM dies has failed.
     """
 
     source: str
@@ -45,6 +46,7 @@ class HandOver:
     output_root: str | None = None
     max_leases: int = 1
     max_runtime: float | None = None
+    task_pid: int | None = None
 
     def to_json(self) -> str:
         """Return it as JSON text for the driver's environment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import inspect
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -214,6 +215,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             output_root=self._coordination.output_root(self.output_root),
             max_leases=self.max_leases,
             max_runtime=self.max_runtime,
+            task_pid=os.getpid(),
         )
         return {HANDOVER_VARIABLE: hand_over.to_json(), STORE_VARIABLE: self._coordination.connection.store_text}
 

@@ -23,6 +23,7 @@ from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.draining import opened, work_through
+from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report, error_text
@@ -125,7 +126,7 @@ class _Driver:
         if root is not None:
             check_output_root(spark, root)
         self._tell_address(spark)
-        _watch_parent()
+        parent = _Parent(handover.task_pid)
         place = Workplace(
             spark=spark,
             coordinator=self._coordinator,
@@ -133,6 +134,7 @@ class _Driver:
             report=self._report,
             alone=True,
             on_stuck=self._leave_stuck,
+            why_stopped=parent.why,
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
         endings: list[Ended] = []
@@ -189,13 +191,31 @@ def _exit_code(endings: list[Ended]) -> int:
     return EXIT_FAILED if Outcome.FAILED in outcomes else 0
 
 
-def _watch_parent() -> None:
-    """Stop this driver when the process that started it is gone: its JVM, or the task."""
-    parent = os.getppid()
+class _Parent:
+    """Watches the process that started this driver, its JVM or the task; stops the driver when it is gone.
 
-    def watch() -> None:
-        while os.getppid() == parent:
+    :param task: the task's process, ``None`` if it is not known.
+    """
+
+    def __init__(self, task: int | None) -> None:
+        self._task, self._parent = task, os.getppid()
+        threading.Thread(target=self._watch, name="parent-watch", daemon=True).start()
+
+    def why(self) -> BaseException:
+        """Return why this driver is stopped: a JVM that dies under a living task has failed."""
+        died_alone = os.getppid() != self._parent and self._task is not None and _alive(self._task)
+        return JvmGoneError() if died_alone else stopped()
+
+    def _watch(self) -> None:
+        while os.getppid() == self._parent:
             time.sleep(_PARENT_CHECK)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+def _alive(pid: int) -> bool:
+    """Return whether a process of this host works; a dead one that nobody has collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"

@@ -21,7 +21,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.interruption import Stopped
-from airflow_coordination.spark.session import check_distributions, check_output_root
+from airflow_coordination.spark.session import check_distributions, check_output_root, usable
 from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
 from airflow_coordination.stores import open_store, parse_config
 
@@ -152,6 +152,8 @@ def work_through(
             given_up.add(ended.key)
         if ended.stop is not None or not more:
             return
+        if ended.outcome is Outcome.FAILED and not usable(place.spark):
+            return  # its JVM is gone or its session stopped: every further partition would fail, too
         lease = ended.following or acquire()
 
 

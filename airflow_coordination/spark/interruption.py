@@ -27,6 +27,18 @@ class Stopped(Exception):
     """Somebody asked this driver to stop: a signal, or the end of the process that started it."""
 
 
+class JvmGoneError(Stopped):
+    """The JVM of this driver has died by itself, which is a failure of its work."""
+
+    def __str__(self) -> str:
+        return "The driver's JVM has died: it was killed, for example for its memory, or it crashed"
+
+
+def stopped() -> BaseException:
+    """Return why a driver that receives SIGTERM stops."""
+    return Stopped("received SIGTERM")
+
+
 class Interruption:
     """Watches over one call of a function in the calling thread. Use as a context manager around it.
 
@@ -34,10 +46,16 @@ class Interruption:
 
     :param cancel: cancels the Spark jobs that run now.
     :param on_stuck: called with the reason, from another thread, when the function does not come back.
+    :param why: returns the reason behind a SIGTERM.
     """
 
-    def __init__(self, cancel: Callable[[], None], on_stuck: Callable[[BaseException], None] | None = None) -> None:
-        self._cancel, self._on_stuck = cancel, on_stuck
+    def __init__(
+        self,
+        cancel: Callable[[], None],
+        on_stuck: Callable[[BaseException], None] | None = None,
+        why: Callable[[], BaseException] = stopped,
+    ) -> None:
+        self._cancel, self._on_stuck, self._why = cancel, on_stuck, why
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._forcing = False
@@ -76,7 +94,7 @@ class Interruption:
         if self._forcing:
             self._forcing = False
             raise Interrupted
-        self.request(Stopped("received SIGTERM"))
+        self.request(self._why())
 
     def _carry_out(self) -> None:
         if self._back_within(GRACE):

@@ -78,3 +78,14 @@ def check_output_root(spark: Any, output_root: str) -> None:
             f"has no scheme, and Spark would write it to {default}",
             "Give it with its scheme",
         )
+
+
+def usable(spark: Any) -> bool:
+    """Return whether a session still has a JVM that works; a Spark Connect session has none of its own."""
+    context = context_of(spark)
+    if context is None:
+        return True
+    try:
+        return not context._jsc.sc().isStopped()
+    except Exception:  # whatever py4j raises when nobody answers
+        return False

@@ -20,7 +20,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.attempts import Count
-from airflow_coordination.spark.interruption import Interrupted, Interruption, Stopped
+from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.reports import Report, error_text, silent, without_secrets
@@ -43,6 +43,7 @@ class Workplace:
     :param report: told what happens.
     :param alone: nothing else runs in this Spark application.
     :param on_stuck: called when a function that must stop does not.
+    :param why_stopped: returns the reason behind a SIGTERM.
     """
 
     spark: Any
@@ -51,6 +52,7 @@ class Workplace:
     report: Report = silent
     alone: bool = False
     on_stuck: Callable[[Ended], None] | None = None
+    why_stopped: Callable[[], BaseException] = stopped
 
     def count_in(self, file_format: str, options: Mapping[str, str]) -> Count:
         """Return what counts the rows of files that do not tell, by reading them with Spark."""
@@ -96,7 +98,7 @@ class _Tenure:
         self._function, self._lease, self._place, self._fetch_next = function, lease, place, fetch_next
         self._work = SparkWork(place.spark, lease.fence, alone=place.alone)
         stuck = self._stuck if place.on_stuck else None
-        self._interruption = Interruption(self._work.cancel, stuck)
+        self._interruption = Interruption(self._work.cancel, stuck, place.why_stopped)
         self._heartbeat = Heartbeat(
             self._renew, lease, self._interruption.request, place.coordinator.settings, self._work.progress
         )
@@ -141,6 +143,8 @@ class _Tenure:
             return self._settle(result)
         if isinstance(reason, CoordinationError):  # the store was not heard in time: only it can say what holds now
             return self._settle(GiveUp(str(reason)))
+        if isinstance(reason, JvmGoneError):
+            return self._fail(reason, reason)
         if isinstance(reason, Stopped):
             return self._give_up(GiveUp(str(reason)), reason)
         if isinstance(result, KeyboardInterrupt | GeneratorExit | Interrupted):
@@ -182,7 +186,7 @@ class _Tenure:
         message = without_secrets(str(outcome.reason))
         return Ended(key=self._lease.key, outcome=Outcome.GIVEN_UP, message=message, stop=stop)
 
-    def _fail(self, error: BaseException) -> Ended:
+    def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
         text = error_text(error)
         log.error(
             "Partition %r failed: %s", self._lease.key, without_secrets("".join(traceback.format_exception(error)))
@@ -190,8 +194,8 @@ class _Tenure:
         try:
             self._place.coordinator.fail(self._lease, text)
         except CoordinationError as refusal:
-            return self._lost(refusal)
-        return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text)
+            return self._lost(refusal, stop)
+        return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text, stop=stop)
 
     def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:
         if isinstance(error, PartitionNotOwnedError | PartitionNotFoundError):

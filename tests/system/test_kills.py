@@ -171,6 +171,7 @@ def test_failure(case):
 def test_jvm_killed(case):
     case.jvm.kill()
     case.check_over(time.monotonic())
+    assert case.ending.outcome == "failed"
     case.check_state("success")
 
 
