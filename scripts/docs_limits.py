@@ -80,7 +80,7 @@ TIMERS = (
 LIMITS = (
     Constant("A partition key", "leases.names", "MAX_KEY_BYTES", unit("bytes of UTF-8")),
     Constant("A source with its prefix, as stored", "leases.names", "MAX_SOURCE_BYTES", unit("bytes of UTF-8")),
-    Constant("A dataset's name", "outputs.attempts", "MAX_DATASET_BYTES", unit("bytes of UTF-8")),
+    Constant("A dataset's name", "leases.blocks", "MAX_DATASET_BYTES", unit("bytes of UTF-8")),
     Constant("A payload, as JSON", "leases.documents", "MAX_PAYLOAD_BYTES", kib),
     Constant("Progress and global state, as JSON", "leases.documents", "MAX_PROGRESS_BYTES", kib),
     Constant("Depth of a JSON document", "leases.documents", "MAX_DEPTH", unit("levels")),

@@ -114,7 +114,7 @@ class Acquisition:
 
     def abandon(self, nonce: str) -> None:
         """Remember an acquisition that may still be applied; it is given back when it is found."""
-        until = self._clock.monotonic() + self._settings.ownership_timeout.total_seconds()
+        until = self._clock.monotonic() + self._settings.request_deadline.total_seconds()  # the server's own, too
         self._phantoms.append(_Phantom(nonce, until))
 
     def give_back_phantoms(self) -> None:
@@ -235,9 +235,11 @@ class FusedAcquisition:
             return self._acquisition.by_query(self._request.key)
         try:
             found = self._found if heard else self._acquisition.look_for(nonce)
-        except CoordinationError:
+        except CoordinationError as error:
             self._acquisition.abandon(nonce)
-            raise
+            raise OutcomeUnknownError(
+                "the next acquisition (the partition before is completed)", getattr(error, "reason", str(error))
+            ) from error
         return self._acquisition.start(found, self._sent_at)
 
     def __enter__(self) -> FusedAcquisition:

@@ -102,5 +102,11 @@ def dump_blocks(blocks: Sequence[Block]) -> str:
 
 
 def load_blocks(text: str | None) -> tuple[Block, ...]:
-    """Return the blocks that :func:`dump_blocks` wrote."""
-    return tuple(Block(*fields) for fields in json.loads(text)) if text else ()
+    """Return the blocks that :func:`dump_blocks` wrote.
+
+    :raises InvalidInputError: when the stored text is corrupt; it is never taken for "none".
+    """
+    try:
+        return tuple(Block(*fields) for fields in json.loads(text)) if text else ()
+    except (TypeError, ValueError) as cause:
+        raise InvalidInputError("blocks", text, f"is corrupt in the store ({cause})", "Reset the partition") from cause

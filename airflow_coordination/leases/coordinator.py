@@ -34,7 +34,15 @@ from airflow_coordination.leases.people import People, PeopleActions
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import CREATE_PAGE, Settings
 from airflow_coordination.leases.settle import Settler
-from airflow_coordination.leases.supply import Supplier, SupplierPages, SupplierRun, encoded, supply, without_repeats
+from airflow_coordination.leases.supply import (
+    Supplier,
+    SupplierPages,
+    SupplierRun,
+    check_state,
+    encoded,
+    supply,
+    without_repeats,
+)
 from airflow_coordination.leases.tenures import Tenures, duration
 from airflow_coordination.leases.writes import Answer, Create, End, NewPartition
 
@@ -147,6 +155,7 @@ class SourceCoordinator(Overview, PeopleActions):
 
     def register(self, **facts: Any) -> None:
         """Record this source and what is known of it (dag ids, settings) in the store's registry (promise S18)."""
+        check_state(facts)
         self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
 
     # -- acquiring --------------------------------------------------------------------------------------------
@@ -188,7 +197,8 @@ class SourceCoordinator(Overview, PeopleActions):
         :raises PartitionNotOwnedError: when the tenure is over.
         """
         with self._watched(None):
-            return self._acquisition.begin(check_key(key), fence)
+            lease = self._acquisition.begin(check_key(key), fence)
+        return lease if lease.fence == fence else self._counted_lease(lease)
 
     def held_by_task(self) -> Sequence[Partition]:
         """Return the partitions that any try of this owner's Airflow task holds."""
@@ -339,7 +349,13 @@ class SourceCoordinator(Overview, PeopleActions):
         return lease or self._acquisition.by_query()
 
     def _counted(self, lease: Lease | None) -> Lease | None:
-        self._count(Metric.ACQUIRED if lease else Metric.NONE_ACQUIRED)
+        if lease is not None:
+            return self._counted_lease(lease)
+        self._count(Metric.NONE_ACQUIRED)
+        return None
+
+    def _counted_lease(self, lease: Lease) -> Lease:
+        self._count(Metric.ACQUIRED)
         return lease
 
     def _count(self, metric: Metric, count: int = 1) -> None:

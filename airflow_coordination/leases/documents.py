@@ -55,7 +55,7 @@ def encode_progress(state: object) -> str | None:
     return None if state is None else _encode(state, "progress_state", MAX_PROGRESS_BYTES, ProgressStateError)
 
 
-def decode_progress(text: str | None) -> Any:
+def decode_progress(text: str | None, field: str = "progress_state") -> Any:
     """Return the progress that ``text`` holds.
 
     :raises ProgressStateError: when it is not JSON: it is never taken for "no progress" (Data Prepper does).
@@ -66,7 +66,7 @@ def decode_progress(text: str | None) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as cause:
         raise ProgressStateError(
-            "progress_state",
+            field,
             text,
             f"is corrupt in the store ({cause})",
             "Repair it, or reset the partition to start it afresh",
@@ -85,11 +85,15 @@ def encode_payload(payload: Mapping[str, Any] | None) -> str | None:
     return _encode(dict(payload), "payload", MAX_PAYLOAD_BYTES, PayloadError, _SORTED)
 
 
-def decode_object(text: str | None) -> dict[str, Any]:
-    """Return the JSON object in ``text``, an empty one for ``None``."""
-    value = decode_progress(text)
+def decode_object(text: str | None, field: str = "state") -> dict[str, Any]:
+    """Return the JSON object in ``text``, an empty one for ``None``.
+
+    :param field: how the error names it.
+    :raises ProgressStateError: when it is something else.
+    """
+    value = decode_progress(text, field)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ProgressStateError("state", value, "is not a JSON object", "Repair it in the store")
+        raise ProgressStateError(field, value, "is not a JSON object", "Repair it in the store")
     return value

@@ -33,7 +33,10 @@ _SHOWN = 80
 
 def shown(value: object) -> str:
     """Return ``value`` as one short printable line: control and bidi characters escaped, long ones cut."""
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # Python does not write out every number
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 

@@ -38,9 +38,9 @@ def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> st
     return key
 
 
-def storable(text: str) -> str:
+def storable(text: object) -> str:
     """Return a text for people with what no store can hold, NUL and lone surrogates, spelt out."""
-    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+    return str(text).replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def check_limit(limit: Any) -> int:

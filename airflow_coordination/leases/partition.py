@@ -229,7 +229,7 @@ class Partition:
     @property
     def payload(self) -> dict[str, Any]:
         """What the supplier gave for this partition; empty when it gave nothing."""
-        return decode_object(self.payload_text)
+        return decode_object(self.payload_text, "payload")
 
     @property
     def progress_state(self) -> Any:

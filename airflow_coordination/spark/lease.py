@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, get_args
 
-from airflow_coordination.leases.blocks import Block, Mode, merge
+from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
@@ -80,8 +80,8 @@ class PartitionLease:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks finished since the last save, a follower in the place of what it follows."""
-        return merge((), self._finished)
+        """The blocks finished since the last save, in their order."""
+        return tuple(self._finished)
 
     def alive(self) -> None:
         """Tell the no-progress watch that the work moves: for long steps outside Spark."""

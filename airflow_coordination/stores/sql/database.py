@@ -120,6 +120,8 @@ class Database(ABC):
                 checked_out.invalidate()
                 self.close()
             raise self.meaning(error, call) from error
+        except (OverflowError, UnicodeError) as error:  # the driver cannot send the value, so nothing was sent
+            raise call.refused(error, "Give a value that the database can hold") from error
         except BaseException:
             checked_out.invalidate()
             raise

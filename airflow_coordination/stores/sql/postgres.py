@@ -29,6 +29,7 @@ POOL_SIZE: Final = 5
 _SETUP_LOCK: Final = 0x636F6F7264
 _SETUP_WAIT: Final = "'60s'"
 _SECRET_PARAMETERS: Final = ("password", "sslpassword")
+_CLIENT_ERRORS: Final = (psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
 _NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
 """Cancelled, serialization failure, deadlock, lock not available, read-only, out of a resource: surely not applied."""
 _MISSING: Final = ("42P01", "42703", "3F000")
@@ -156,6 +157,8 @@ class PostgresDatabase(Database):
         """Return what PostgreSQL's error code means."""
         cause = error
         state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+        if state is None and isinstance(cause, _CLIENT_ERRORS):
+            return call.refused(cause)  # the client itself could not send it
         if state is None or state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05"):
             return call.lost(f"{self.public_url}: {one_line(cause)}")
         if state in _NOT_APPLIED:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
@@ -139,6 +140,8 @@ class SqliteDatabase(Database):
         """Return what it means that the file cannot be opened; only a set-up makes it."""
         if not self.file.exists():
             return no_schema(str(self.file), "it does not exist yet")
+        if isinstance(error, PoolTimeoutError):
+            return call.unavailable("all its connections are busy")
         return self.meaning(error, call)
 
     def meaning(self, error: BaseException, call: Call) -> CoordinationError:

@@ -1,0 +1,106 @@
+"""What keeps a lease must outlive small mishaps; what waits for a store must not wait for ever (L1, L6, L8, S6)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import (
+    Checkpoint,
+    CoordinationError,
+    InvalidInputError,
+    OutcomeUnknownError,
+    PartitionStatus,
+    SourceCoordinator,
+)
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Fault, FaultyStore
+
+
+def test_a_supplier_that_yields_makes_progress() -> None:
+    settings = Settings(no_progress_timeout=timedelta(seconds=0.4), ownership_timeout=timedelta(seconds=0.5))
+    store = InMemoryStore()
+    one, two = (SourceCoordinator(store, "flights", name, settings=settings) for name in ("one", "two"))
+    rivals = []
+
+    def slow(state: dict[str, Any]) -> Iterator[str | Checkpoint]:
+        for number in range(15):
+            time.sleep(0.1)
+            yield f"k{number}"
+        rivals.append(two.run_supplier(lambda state: ["z"]).ran)
+        yield Checkpoint({"last": 15})
+
+    one.run_supplier(slow)
+    assert rivals == [False]
+    assert one.global_state() == {"last": 15}
+
+
+def test_l7_a_progress_that_raises_once_loses_no_lease() -> None:
+    c = SourceCoordinator(InMemoryStore(), "flights", "o", ownership_timeout=timedelta(seconds=1))
+    c.create_partitions(["a"])
+    lease = c.get_next_partition()
+    assert lease is not None
+    lost: list[CoordinationError] = []
+    calls: list[int] = []
+
+    def progress() -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("the JVM did not answer")
+        return len(calls)
+
+    with c.heartbeat(lease, lost.append, progress):
+        time.sleep(1.5)
+    assert lost == []
+    c.complete(lease)
+
+
+def test_l6_phantoms_of_an_outage_do_not_hold_the_next_call_up() -> None:
+    clock = FakeClock()
+    store = FaultyStore(InMemoryStore(clock=clock), only=("acquire_next", "find_nonce"))
+    c = SourceCoordinator(store, "flights", "o", clock=clock)
+    c.create_partitions(["a"])
+    store.faults = dict.fromkeys(range(1, 500, 2), Fault.NOT_APPLIED)  # each acquisition; the look for it finds none
+    with pytest.raises(OutcomeUnknownError):
+        c.get_next_partition()
+    store.faults = dict.fromkeys(range(1, 5_000), Fault.UNAVAILABLE)
+    begun = clock.monotonic()
+    with pytest.raises(CoordinationError):
+        c.get_next_partition()
+    assert clock.monotonic() - begun <= 2 * c.settings.request_deadline.total_seconds()
+
+
+def test_a_text_is_no_list_of_partitions() -> None:
+    c = SourceCoordinator(InMemoryStore(), "flights", "o")
+    with pytest.raises(InvalidInputError):
+        c.create_partitions("2013-01")
+    assert c.counts()[PartitionStatus.UNASSIGNED] == 0
+
+
+def test_the_delay_after_many_failures_is_the_longest_one() -> None:
+    settings = Settings(retry_delay=timedelta(days=2), max_retry_delay=timedelta(days=9), max_failures=100)
+    assert settings.delay_after(60) == timedelta(days=9)
+
+
+def test_the_phantoms_of_an_outage_cost_nothing_once_no_statement_can_still_arrive() -> None:
+    clock = FakeClock()
+    store = FaultyStore(InMemoryStore(clock=clock), only=("acquire_next", "find_nonce"))
+    c = SourceCoordinator(store, "flights", "o", clock=clock)
+    c.create_partitions(["a"])
+    store.faults = dict.fromkeys(range(1, 500, 2), Fault.NOT_APPLIED)
+    with pytest.raises(OutcomeUnknownError):
+        c.get_next_partition()
+    store.faults = {}
+    clock.advance(60)
+    for expected in (None, 0):  # one last look at each, then none
+        store.calls.clear()
+        lease = c.get_next_partition()
+        assert lease is not None
+        c.give_up(lease)
+        assert expected is None or store.calls.count("find_nonce") == expected
