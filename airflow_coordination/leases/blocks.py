@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.names import MAX_KEY_BYTES, check_key
+from airflow_coordination.leases.names import check_key
 
 MAX_BLOCKS_BYTES = 64 * 1024
 MAX_DATASET_BYTES = 255
+MAX_ADDRESS_BYTES = 8 * 1024
 Mode = Literal["replace", "append"]
 
 
@@ -39,7 +40,11 @@ class Block:
     mode: Mode = "replace"
 
     def __post_init__(self) -> None:
-        for field, limit in (("dataset", MAX_DATASET_BYTES), ("address", MAX_KEY_BYTES), ("digest", MAX_DATASET_BYTES)):
+        for field, limit in (
+            ("dataset", MAX_DATASET_BYTES),
+            ("address", MAX_ADDRESS_BYTES),
+            ("digest", MAX_DATASET_BYTES),
+        ):
             check_key(getattr(self, field), f"block.{field}", limit)
         for field in ("rows", "bytes"):
             value = getattr(self, field)
