@@ -43,7 +43,7 @@ class Block:
         for field, limit in (
             ("dataset", MAX_DATASET_BYTES),
             ("address", MAX_ADDRESS_BYTES),
-            ("digest", MAX_DATASET_BYTES),
+            ("digest", MAX_ADDRESS_BYTES),
         ):
             check_key(getattr(self, field), f"block.{field}", limit)
         for field in ("rows", "bytes"):
