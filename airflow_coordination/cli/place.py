@@ -21,9 +21,14 @@ class Place:
     partition_prefix: str | None = None
 
     def coordinator(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
-        """Return a coordinator for ``source`` in the name of whoever is logged in."""
+        """Return a coordinator for ``source`` in the name of whoever is logged in.
+
+        :raises SettingsError: when the store does not know the source, naming the nearest that it knows.
+        """
         prefix = partition_prefix or self.partition_prefix
-        return SourceCoordinator(self.store, source=source, owner=account(), partition_prefix=prefix)
+        coordinator = SourceCoordinator(self.store, source=source, owner=account(), partition_prefix=prefix)
+        coordinator.check_known()
+        return coordinator
 
 
 def account() -> str:

@@ -104,6 +104,7 @@ class SourceCoordinator(Overview, PeopleActions):
         self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline)
         self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)
         self._acquisition = self._acquirer(self._source_id)
+        self._registered = False
         self._people = People(store, self._source_id, self._settler, self._randomness)
 
     # -- creating ---------------------------------------------------------------------------------------------
@@ -115,6 +116,7 @@ class SourceCoordinator(Overview, PeopleActions):
         :return: how many were created and existed, and whose payload differs from the stored one.
         :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
         """
+        self._register_if_new()
         total = Created()
         page: list[NewPartition] = []
         for new in encoded(partitions):
@@ -157,6 +159,7 @@ class SourceCoordinator(Overview, PeopleActions):
         """Record this source and what is known of it (dag ids, settings) in the store's registry (promise S18)."""
         check_state(facts)
         self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
+        self._registered = True
 
     # -- acquiring --------------------------------------------------------------------------------------------
 
@@ -407,6 +410,15 @@ class SourceCoordinator(Overview, PeopleActions):
         with self._watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, self._tenures.completed(lease), blocks, ("complete",), fused.send)
         return fused.acquired(heard)
+
+    def _register_if_new(self) -> None:
+        """Put the source into the store's registry, once, before its first partitions."""
+        if self._registered:
+            return
+        known = self._settler.repeat("list the sources", self.store.sources)
+        if self._source_id not in (name for name, _ in known):
+            self.register()
+        self._registered = True
 
     def _first_global_lease(self, leases: Acquisition) -> Lease | None:
         page = [NewPartition(key=GLOBAL_STATE_KEY, payload_text=None, priority=0)]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
+from typing import Final
 
 from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
-from airflow_coordination.leases.names import check_key, check_limit
+from airflow_coordination.leases.names import check_key, check_limit, split_source
 from airflow_coordination.leases.partition import Outlook, Partition, PartitionStatus, Swept
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.writes import Sweep
+
+NAMED_SOURCES: Final = 10
 
 
 class Overview:
@@ -19,6 +24,7 @@ class Overview:
 
     store: PartitionStore
     settings: Settings
+    source: str
     _source_id: str
     _settler: Settler
     _randomness: Randomness
@@ -57,6 +63,22 @@ class Overview:
     def counts(self) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status."""
         return self._settler.repeat("count partitions", lambda: self.store.counts(self._source_id))
+
+    def check_known(self) -> None:
+        """Refuse a source that this store has never seen; every source is registered when it is first created in.
+
+        :raises SettingsError: naming the nearest source that the store knows.
+        """
+        registered = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
+        if self._source_id in registered:
+            return
+        known = sorted({split_source(name)[1] for name in registered})
+        near = difflib.get_close_matches(self.source, known, n=1, cutoff=0.5)
+        remedy = f"Did you mean {near[0]!a}?" if near else f"It knows {known[:NAMED_SOURCES]!a}."
+        where = f"is unknown to store {self.store.description}"
+        raise SettingsError(
+            "source", self.source, where, f"{remedy} Create its partitions first, or name another store"
+        )
 
     def outlook(self) -> Outlook:
         """Return what can still happen in this source."""

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Self
 
-from airflow_coordination.leases import Outlook, PartitionStatus, SettingsError, SourceCoordinator
-from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases import Outlook, PartitionStatus, SourceCoordinator
 
 NAMED_KEYS: Final = 10
 _PAGE: Final = 1000
@@ -66,7 +65,7 @@ def look(coordinator: SourceCoordinator, until: Until, max_hints: int) -> Look:
     swept = coordinator.sweep(_PAGE)
     outlook = coordinator.outlook()
     if outlook == Outlook():
-        _check_known(coordinator)
+        coordinator.check_known()
     said = (
         f"Source {coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
         f"{outlook.parked} parked, {outlook.completed} completed; "
@@ -111,16 +110,3 @@ def _named(coordinator: SourceCoordinator, outlook: Outlook) -> str:
         f". Parked: {', '.join(keys[:NAMED_KEYS])}{more}. See why with `airflow coordination show KEY`, "
         "then `airflow coordination reopen KEY`"
     )
-
-
-def _check_known(coordinator: SourceCoordinator) -> None:
-    prefix = coordinator.partition_prefix
-    known = [split_source(name) for name, _ in coordinator.store.sources()]
-    if (prefix, coordinator.source) not in [names[:2] for names in known]:
-        names = sorted({source for _, source, _ in known})[:NAMED_KEYS]
-        raise SettingsError(
-            "source",
-            coordinator.source,
-            f"is unknown to store {coordinator.store.description}",
-            f"Run its CreatePartitionsOperator first; the store knows {names!a}",
-        )

@@ -70,7 +70,7 @@ def test_a_known_source_without_partitions_is_nothing_to_do(flights):
 
 
 def test_an_unknown_source_is_an_error_that_names_the_known_ones(flights, store):
-    with pytest.raises(SettingsError, match=r"source='fligths': is unknown .* the store knows \['flights'\]"):
+    with pytest.raises(SettingsError, match=r"source='fligths': is unknown .* Did you mean 'flights'\?"):
         look(SourceCoordinator(store, "fligths", "test"), Until.CLAIMABLE, 10)
 
 
