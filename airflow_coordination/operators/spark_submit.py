@@ -142,6 +142,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         memory = Memory(context)
         found = Choice(coordinator, memory, self.hint, self.on_clear).make(context["ti"].try_number)
         if found is None:
+            coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context)
             return
         show_partition(context, found.key)

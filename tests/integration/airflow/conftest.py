@@ -89,9 +89,9 @@ def process(tmp_path, monkeypatch, run_dag, request):
 
     def run(body, **arguments):
         job.write_text(textwrap.dedent(body))
-        arguments = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0)} | arguments
+        own = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0), "source": "flights"}
         with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
-            LeasedSparkSubmitOperator.partial(task_id="process", source="flights", **arguments).expand(hint=["a"])
+            LeasedSparkSubmitOperator.partial(task_id="process", **own | arguments).expand(hint=["a"])
         run = run_dag(dag)
         [ti] = run.get_task_instances()
         return ti

@@ -102,8 +102,9 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
         ({"conn_id": "no_such"}, "conn_id='no_such': is not a defined Airflow connection"),
         ({"deploy_mode": "cluster"}, "deploy_mode='cluster': starts the driver of local[1] on another machine"),
         ({"spark_binary": "spark3-submit"}, "spark_binary='spark3-submit': is not on this worker's PATH"),
+        ({"source": "fligths"}, "source='fligths': is unknown to store"),
     ],
-    ids=["connection", "deploy_mode", "binary"],
+    ids=["connection", "deploy_mode", "binary", "source"],
 )
 def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flights, capsys, arguments, message):
     assert process("never", **arguments).state == "failed"

@@ -150,3 +150,11 @@ def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monke
         args.func(args)
     assert ended.value.code == 1
     parser.parse_args(["coordination", "store", "migrate", "--store", url])
+
+
+@pytest.mark.parametrize("command", [("status",), ("list",), ("show", "2013-01")])
+def test_an_unknown_source_names_its_nearest_neighbour(flights, cli, command):
+    code, out, err = cli(*command, "--source", "fligths")
+    assert (code, out) == (1, "")
+    assert "source='fligths': is unknown to store" in err
+    assert "Did you mean 'flights'?" in err
