@@ -23,19 +23,16 @@ from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics
 from airflow_coordination.leases.partition import (
     Checkpoint,
-    Created,
     Ending,
     Fence,
-    HeadRecord,
     Lease,
     Outcome,
-    Outlook,
     Owner,
     Partition,
     PartitionIdentifier,
     PartitionStatus,
-    Swept,
 )
+from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 

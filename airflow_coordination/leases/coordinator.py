@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.creation import Creation
 from airflow_coordination.leases.documents import encode_progress
+from airflow_coordination.leases.durations import duration
 from airflow_coordination.leases.errors import (
-    CoordinationError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
-from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.hints import Hint, decode_hint
-from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY, check_key, compose_source
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.overview import Overview
-from airflow_coordination.leases.partition import (
-    Created,
-    Fence,
-    Lease,
-    Outcome,
-    Owner,
-    Partition,
-)
-from airflow_coordination.leases.people import People, PeopleActions
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import CREATE_PAGE, Settings
-from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.partition import Fence, Lease, Outcome, Partition
+from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.supply import (
     Supplier,
-    SupplierPages,
-    SupplierRun,
-    check_state,
-    encoded,
-    supply,
-    without_repeats,
 )
-from airflow_coordination.leases.tenures import Tenures, duration
-from airflow_coordination.leases.writes import Answer, Create, End, NewPartition
-
-_SETTINGS = Settings()
-_NO_LIMIT = 2**31 - 1
-"""The global state is never parked: a dead supplier is always replaced (promise L4)."""
+from airflow_coordination.leases.writes import Answer, End
 
 
-class SourceCoordinator(Overview, PeopleActions):
+class SourceCoordinator(Creation, Overview, PeopleActions):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -69,97 +43,6 @@ class SourceCoordinator(Overview, PeopleActions):
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.
     """
-
-    def __init__(
-        self,
-        store: PartitionStore,
-        source: str,
-        owner: str,
-        partition_prefix: str | None = None,
-        ownership_timeout: timedelta | None = None,
-        max_closed_count: int | None = None,
-        max_failures: int | None = None,
-        max_lost_leases: int | None = None,
-        *,
-        settings: Settings | None = None,
-        metrics: Metrics | None = None,
-        clock: Clock | None = None,
-        randomness: Randomness | None = None,
-    ) -> None:
-        given = {
-            "ownership_timeout": ownership_timeout,
-            "max_closed_count": max_closed_count,
-            "max_failures": max_failures,
-            "max_lost_leases": max_lost_leases,
-        }
-        named = {name: value for name, value in given.items() if value is not None}
-        self.settings = dataclasses.replace(settings or _SETTINGS, **named)  # type: ignore[arg-type]
-        self.store, self.source, self.partition_prefix = store, source, partition_prefix
-        self.owner = Owner(check_key(owner, "owner"))
-        self.metrics = metrics or CountingMetrics()
-        self._refusals = CountingMetrics()
-        self._source_id = compose_source(source, partition_prefix, "PARTITION")
-        self._global_id = compose_source(source, partition_prefix, "GLOBAL_STATE")
-        self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
-        self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline)
-        self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)
-        self._acquisition = self._acquirer(self._source_id)
-        self._registered = False
-        self._people = People(store, self._source_id, self._settler, self._randomness)
-
-    # -- creating ---------------------------------------------------------------------------------------------
-
-    def create_partitions(self, partitions: Iterable[object]) -> Created:
-        """Create the partitions that do not exist, in this order; the others stay as they are.
-
-        :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
-        :return: how many were created and existed, and whose payload differs from the stored one.
-        :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
-        """
-        self._register_if_new()
-        total = Created()
-        page: list[NewPartition] = []
-        for new in encoded(partitions):
-            page.append(new)
-            if len(page) >= CREATE_PAGE:
-                total += self._create(page)
-                page = []
-        return total + self._create(page) if page else total
-
-    def run_supplier(self, supplier: Supplier) -> SupplierRun:
-        """Run the supplier under the source's global-state lease; on one node at a time.
-
-        A supplier's exception propagates; its lease is given back, and partitions created so far stay.
-
-        :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
-            generator that yields identifiers and :class:`Checkpoint`.
-        :return: what was created; ``ran`` is false while a rival runs the supplier.
-        :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
-        """
-        leases = self._acquirer(self._global_id)
-        lease = leases.by_query(GLOBAL_STATE_KEY)
-        if lease is None:
-            lease = self._first_global_lease(leases)
-        if lease is None:
-            rival = self._settler.repeat(
-                "read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY)
-            )
-            return SupplierRun(ran=False, rival=rival.owner if rival else None)
-        with self._given_back(lease):
-            return supply(lease, supplier, self._supplier_pages, self.heartbeat)
-
-    def global_state(self) -> dict[str, Any]:
-        """Return what the supplier remembers; empty before its first run."""
-        found = self._settler.repeat(
-            "read the global state", lambda: self._store_get(self._global_id, GLOBAL_STATE_KEY)
-        )
-        return dict(found.progress_state or {}) if found else {}
-
-    def register(self, **facts: Any) -> None:
-        """Record this source and what is known of it (dag ids, settings) in the store's registry (promise S18)."""
-        check_state(facts)
-        self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
-        self._registered = True
 
     # -- acquiring --------------------------------------------------------------------------------------------
 
@@ -210,14 +93,6 @@ class SourceCoordinator(Overview, PeopleActions):
         )
 
     # -- owning -----------------------------------------------------------------------------------------------
-
-    def renew(self, lease: Lease) -> Lease:
-        """Hold the lease for another ownership timeout from now.
-
-        :raises PartitionNotOwnedError: when it is over: stop the work.
-        """
-        with self._watched(None):
-            return self._tenures.renew(lease)
 
     def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:
         """Save progress and the blocks finished since the last save; also renews (Data Prepper: ``saveState``).
@@ -298,7 +173,7 @@ class SourceCoordinator(Overview, PeopleActions):
         self, key: str, fence: Fence, ending: Callable[[Lease], Callable[[Partition, str], End]]
     ) -> bool:
         while True:
-            seen = self._settler.repeat("read a partition", lambda: self._store_get(self._source_id, key))
+            seen = self._settler.repeat("read a partition", lambda: self.store.get(self._source_id, key))
             if seen is None:
                 raise PartitionNotFoundError(key, self.source)
             if not seen.held_under(fence):
@@ -312,37 +187,7 @@ class SourceCoordinator(Overview, PeopleActions):
             else:
                 return True
 
-    def heartbeat(
-        self,
-        lease: Lease,
-        on_lost: Callable[[CoordinationError], object] = lambda error: None,
-        progress: Callable[[], object] | None = None,
-    ) -> Heartbeat:
-        """Return a context manager that keeps ``lease`` alive in a thread of its own; see :class:`Heartbeat`."""
-        return Heartbeat(self.renew, lease, on_lost, self.settings, progress, self._clock, self._randomness)
-
-    @property
-    def refusals(self) -> int:
-        """How many calls of this coordinator were refused because their fence was no longer the current one (exact)."""
-        return self._refusals.counts.get("refused", 0)
-
     # -- inside -----------------------------------------------------------------------------------------------
-
-    def _acquirer(self, source_id: str) -> Acquisition:
-        never_parked = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT)
-        return Acquisition(
-            self.store,
-            source_id,
-            self.owner,
-            self.settings if source_id == self._source_id else never_parked,
-            self._settler,
-            self._tenures,
-            self._clock,
-            self._randomness,
-        )
-
-    def _store_get(self, source_id: str, key: str) -> Partition | None:
-        return self.store.get(source_id, key)
 
     def _hint(self, text: str) -> Hint:
         return decode_hint(text, self.store.store_id)
@@ -361,10 +206,6 @@ class SourceCoordinator(Overview, PeopleActions):
         self._count(Metric.ACQUIRED)
         return lease
 
-    def _count(self, metric: Metric, count: int = 1) -> None:
-        if count:
-            self.metrics.incr(full_name(self.source, metric), count)
-
     def _end(
         self,
         lease: Lease,
@@ -380,64 +221,8 @@ class SourceCoordinator(Overview, PeopleActions):
             self._count(counted[write.outcome])
         return heard
 
-    @contextmanager
-    def _watched(self, update_errors: Metric | None) -> Iterator[None]:
-        """Count what an owner's call raises: the coordinator's own counts of refusals are exact."""
-        try:
-            yield
-        except PartitionNotOwnedError:
-            self._refusals.incr("refused")
-            self._count(Metric.NOT_OWNED)
-            raise
-        except PartitionNotFoundError:
-            self._count(Metric.NOT_FOUND)
-            raise
-        except CoordinationError:
-            if update_errors is not None:
-                self._count(update_errors)
-            raise
-
-    def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
-        distinct, repeated = without_repeats(page)
-        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=distinct)
-        created = self._settler.repeat("create partitions", lambda: self.store.create(write))
-        if source_id is None:
-            self._count(Metric.CREATED, created.created)
-        return created + repeated
-
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
         fused = self._acquisition.fused(key)
         with self._watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, self._tenures.completed(lease), blocks, ("complete",), fused.send)
         return fused.acquired(heard)
-
-    def _register_if_new(self) -> None:
-        """Put the source into the store's registry, once, before its first partitions."""
-        if self._registered:
-            return
-        known = self._settler.repeat("list the sources", self.store.sources)
-        if self._source_id not in (name for name, _ in known):
-            self.register()
-        self._registered = True
-
-    def _first_global_lease(self, leases: Acquisition) -> Lease | None:
-        page = [NewPartition(key=GLOBAL_STATE_KEY, payload_text=None, priority=0)]
-        created = self._create(page, self._global_id)
-        return leases.by_query(GLOBAL_STATE_KEY) if created.created else None
-
-    def _supplier_pages(self, lease: Lease) -> SupplierPages:
-        def save(state: dict[str, Any]) -> None:
-            with self._watched(Metric.SAVE_ERRORS):
-                self._tenures.save(lease, state, ())
-
-        return SupplierPages(self.create_partitions, save)
-
-    @contextmanager
-    def _given_back(self, lease: Lease) -> Iterator[None]:
-        """Give the supplier's lease back at the end, whatever happens; what a successor holds is left alone."""
-        try:
-            yield
-        finally:
-            if lease.ending is None:
-                with suppress(CoordinationError):  # it ends by itself; the supplier's own error matters more
-                    self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))

@@ -6,28 +6,19 @@ import difflib
 from collections.abc import Sequence
 from typing import Final
 
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
 from airflow_coordination.leases.names import check_key, check_limit, split_source
-from airflow_coordination.leases.partition import Outlook, Partition, PartitionStatus, Swept
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.writes import Sweep
 
 NAMED_SOURCES: Final = 10
 
 
-class Overview:
+class Overview(Participant):
     """The part of :class:`SourceCoordinator` that looks and sweeps."""
-
-    store: PartitionStore
-    settings: Settings
-    source: str
-    _source_id: str
-    _settler: Settler
-    _randomness: Randomness
 
     def sweep(self, limit: int = 1000) -> Swept:
         """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""

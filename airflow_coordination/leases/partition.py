@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any
 from urllib.parse import quote, unquote
@@ -16,7 +16,6 @@ from airflow_coordination.leases.documents import decode_object, decode_progress
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import check_key
 
-LONGEST = timedelta(days=36_525)
 RING_SIZE = 8
 """How many endings a partition remembers: entry ``token mod 8`` (protocol.md, *Words of the wire*)."""
 
@@ -314,103 +313,3 @@ class Lease:
     def ending(self) -> Ending | None:
         """How this tenure ended as far as this process knows, ``None`` while it is thought to go on."""
         return self.chain.ending
-
-
-@dataclass(frozen=True, slots=True)
-class HeadRecord:
-    """What readers follow: the published output of one partition in one dataset. It has a life of its own.
-
-    :param source: the stored source identifier.
-    :param dataset: the dataset.
-    :param key: the partition key.
-    :param blocks: the manifests to read, normally one.
-    :param rows: rows in them together.
-    :param bytes: bytes in them together.
-    :param generation: the generation that published it.
-    :param op: operation id of the ending that published it.
-    :param token: the tenure's token.
-    :param kind: ``files``; later also tables.
-    :param state: ``applied``; later ``pending`` for tables.
-    :param published_at: when, by the store's clock.
-    """
-
-    source: str
-    dataset: str
-    key: str
-    blocks: tuple[Block, ...]
-    rows: int
-    bytes: int
-    generation: str
-    op: str
-    token: int
-    kind: str = "files"
-    state: str = "applied"
-    published_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """What a creation did.
-
-    :param created: how many partitions are new.
-    :param existing: how many were there already, in whatever status.
-    :param changed: keys among the first existing ones whose payload or priority differs now; the stored one stays.
-    """
-
-    created: int = 0
-    existing: int = 0
-    changed: tuple[str, ...] = ()
-
-    def __add__(self, other: Created) -> Created:
-        changed = (self.changed + other.changed)[:100]
-        return Created(self.created + other.created, self.existing + other.existing, changed)
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What one sweep did, as numbers of partitions."""
-
-    reopened: int = 0
-    reclaimed: int = 0
-    parked: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them together."""
-        return self.reopened + self.reclaimed + self.parked
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What can still happen in a source, as numbers of partitions.
-
-    :param claimable: can be acquired now (at most 1 is counted by stores for which counting is dear).
-    :param assigned: held by an owner.
-    :param waiting: CLOSED or UNASSIGNED until a time that has not come.
-    :param parked: wait for a person.
-    :param completed: done.
-    :param next_due: the nearest of those times and lease ends, by the store's clock.
-    """
-
-    claimable: int = 0
-    assigned: int = 0
-    waiting: int = 0
-    parked: int = 0
-    completed: int = 0
-    next_due: datetime | None = None
-
-
-def positive(field_name: str, value: timedelta | None, *, zero: bool = False) -> timedelta | None:
-    """Return ``value`` if it is a duration above zero (or zero, if allowed), ``None`` for ``None``.
-
-    :raises InvalidInputError: otherwise, naming ``field_name``.
-    """
-    if value is None:
-        return None
-    if not isinstance(value, timedelta):
-        raise InvalidInputError(field_name, value, f"is {type(value).__name__}, not a timedelta", "Give a timedelta")
-    if value > LONGEST:
-        raise InvalidInputError(field_name, value, "is longer than 100 years", "Give a shorter timedelta")
-    if value < timedelta(0) or (value == timedelta(0) and not zero):
-        raise InvalidInputError(field_name, value, "is negative" if value else "is zero", "Give a positive timedelta")
-    return value

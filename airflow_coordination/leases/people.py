@@ -10,6 +10,7 @@ from airflow_coordination.leases.errors import (
     PartitionUpdateError,
 )
 from airflow_coordination.leases.names import check_key, storable
+from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler
@@ -78,10 +79,12 @@ class People:
         return found
 
 
-class PeopleActions:
+class PeopleActions(Participant):
     """The part of :class:`SourceCoordinator` that people call; ``seen`` is the partition as the person saw it."""
 
-    _people: People
+    @property
+    def _people(self) -> People:
+        return People(self.store, self._source_id, self._settler, self._randomness)
 
     def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take the lease away from its owner; the partition waits again at its old place.

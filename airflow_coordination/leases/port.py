@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,

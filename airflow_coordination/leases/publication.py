@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from airflow_coordination.leases.blocks import Block, merge
-from airflow_coordination.leases.partition import HeadRecord, Partition
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.results import HeadRecord
 
 
 def by_dataset(blocks: Iterable[Block]) -> dict[str, list[Block]]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.partition import positive
 
 RENEWALS_PER_LEASE: Final = 10
 SWEEP_INTERVAL: Final = timedelta(seconds=30)

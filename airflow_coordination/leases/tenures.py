@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, ProgressStateError
+from airflow_coordination.leases.errors import PartitionNotFoundError, ProgressStateError
 from airflow_coordination.leases.names import storable
-from airflow_coordination.leases.partition import (
-    Chain,
-    Ending,
-    Fence,
-    HeadRecord,
-    Lease,
-    Outcome,
-    Partition,
-    PartitionStatus,
-    positive,
-)
+from airflow_coordination.leases.partition import Chain, Ending, Fence, Lease, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import head_records, may_add
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.writes import KEEP, Answer, Begin, ChainWrite, End, Renew, Save
@@ -36,22 +27,6 @@ A, C, D, U = (
     PartitionStatus.COMPLETED,
     PartitionStatus.UNASSIGNED,
 )
-
-
-def duration(field: str, value: timedelta | datetime | None, now: Callable[[], datetime]) -> timedelta | None:
-    """Return how long from now ``value`` is: a duration as it is, a moment by the store's clock.
-
-    :raises InvalidInputError: for a negative duration, or a moment without a time zone.
-    """
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise InvalidInputError(field, value, "has no time zone", "Give an aware datetime, or a timedelta from now")
-        value = max(value - now(), timedelta(0))
-    if value is not None and not isinstance(value, timedelta):
-        raise InvalidInputError(field, value, f"is {type(value).__name__}", "Give a timedelta or an aware datetime")
-    if value is not None and value < timedelta(0):
-        raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
-    return positive(field, value, zero=True)
 
 
 class Tenures:

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
 from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.partition import Fence, HeadRecord, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Fence, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.results import HeadRecord
 
 
 class Keep(Enum):

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.partition import Fence, HeadRecord, Partition, positive
+from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
 from airflow_coordination.outputs.manifests import references
 from airflow_coordination.outputs.published import PAGE, follow, source_identifier

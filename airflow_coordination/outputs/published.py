@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.partition import HeadRecord
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
 from airflow_coordination.outputs.storage import read_many

@@ -16,16 +16,8 @@ from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.leases.partition import (
-    Created,
-    HeadRecord,
-    Outlook,
-    Owner,
-    Partition,
-    PartitionStatus,
-    Rank,
-    Swept,
-)
+from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_coordination.leases.partition import HeadRecord, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
 
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from airflow_coordination.leases.documents import encode_payload
-from airflow_coordination.leases.partition import Fence, Outcome, Outlook, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Fence, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
 from airflow_coordination.leases.writes import (
     KEEP,

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros
-from airflow_coordination.leases.partition import RING_SIZE, HeadRecord, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import RING_SIZE, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.results import HeadRecord
 
 
 class Ready(IntEnum):

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.blocks import Block, dump_blocks
-from airflow_coordination.leases.partition import Fence, HeadRecord, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Fence, Partition, PartitionStatus
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,

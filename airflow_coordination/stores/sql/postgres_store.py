@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock
-from airflow_coordination.leases.partition import HeadRecord, Partition
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.writes import KEEP, AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.calls import Call

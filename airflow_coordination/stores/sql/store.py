@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.leases.partition import Created, HeadRecord, Outlook, Partition, PartitionStatus, Swept
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
     KEEP,

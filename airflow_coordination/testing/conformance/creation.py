@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.partition import RING_SIZE, Created, PartitionIdentifier, PartitionStatus, Rank
+from airflow_coordination.leases.partition import RING_SIZE, PartitionIdentifier, PartitionStatus, Rank
+from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import pytest
 
-from airflow_coordination.leases.partition import Created, PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.partition import PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.results import Created
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
 
 HOSTILE_KEYS: Final = (

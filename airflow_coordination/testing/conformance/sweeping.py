@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank, Swept
+from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank
+from airflow_coordination.leases.results import Swept
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench, fence
 
 S = PartitionStatus

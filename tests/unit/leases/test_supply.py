@@ -16,8 +16,7 @@ from airflow_coordination.leases import (
     ProgressStateError,
     SourceCoordinator,
 )
-from airflow_coordination.leases.coordinator import compose_source
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY
+from airflow_coordination.leases.names import GLOBAL_STATE_KEY, compose_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock

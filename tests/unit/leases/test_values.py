@@ -9,6 +9,7 @@ import pytest
 
 from airflow_coordination.leases.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
 from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, PayloadError
 from airflow_coordination.leases.partition import (
     RING_SIZE,
@@ -19,7 +20,6 @@ from airflow_coordination.leases.partition import (
     Partition,
     PartitionIdentifier,
     PartitionStatus,
-    positive,
 )
 from airflow_coordination.leases.steps import ring_entry
 from airflow_coordination.testing.conformance.workbench import block

@@ -1,0 +1,120 @@
+"""Creating partitions, by hand or by the source's supplier (Data Prepper: ``createPartitions``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.names import GLOBAL_STATE_KEY
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.settings import CREATE_PAGE
+from airflow_coordination.leases.supply import (
+    Supplier,
+    SupplierPages,
+    SupplierRun,
+    check_state,
+    encoded,
+    supply,
+    without_repeats,
+)
+from airflow_coordination.leases.writes import Create, NewPartition
+
+
+class Creation(Participant):
+    """The part of :class:`SourceCoordinator` that creates partitions."""
+
+    def create_partitions(self, partitions: Iterable[object]) -> Created:
+        """Create the partitions that do not exist, in this order; the others stay as they are.
+
+        :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
+        :return: how many were created and existed, and whose payload differs from the stored one.
+        :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
+        """
+        self._register_if_new()
+        total = Created()
+        page: list[NewPartition] = []
+        for new in encoded(partitions):
+            page.append(new)
+            if len(page) >= CREATE_PAGE:
+                total += self._create(page)
+                page = []
+        return total + self._create(page) if page else total
+
+    def run_supplier(self, supplier: Supplier) -> SupplierRun:
+        """Run the supplier under the source's global-state lease; on one node at a time.
+
+        A supplier's exception propagates; its lease is given back, and partitions created so far stay.
+
+        :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
+            generator that yields identifiers and :class:`Checkpoint`.
+        :return: what was created; ``ran`` is false while a rival runs the supplier.
+        :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
+        """
+        leases = self._acquirer(self._global_id)
+        lease = leases.by_query(GLOBAL_STATE_KEY)
+        if lease is None:
+            lease = self._first_global_lease(leases)
+        if lease is None:
+            rival = self._settler.repeat(
+                "read the global state", lambda: self.store.get(self._global_id, GLOBAL_STATE_KEY)
+            )
+            return SupplierRun(ran=False, rival=rival.owner if rival else None)
+        with self._given_back(lease):
+            return supply(lease, supplier, self._supplier_pages, self.heartbeat)
+
+    def global_state(self) -> dict[str, Any]:
+        """Return what the supplier remembers; empty before its first run."""
+        found = self._settler.repeat("read the global state", lambda: self.store.get(self._global_id, GLOBAL_STATE_KEY))
+        return dict(found.progress_state or {}) if found else {}
+
+    def register(self, **facts: Any) -> None:
+        """Record this source and what is known of it (dag ids, settings) in the store's registry (promise S18)."""
+        check_state(facts)
+        self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
+        self._registered = True
+
+    def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
+        distinct, repeated = without_repeats(page)
+        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=distinct)
+        created = self._settler.repeat("create partitions", lambda: self.store.create(write))
+        if source_id is None:
+            self._count(Metric.CREATED, created.created)
+        return created + repeated
+
+    def _register_if_new(self) -> None:
+        """Put the source into the store's registry, once, before its first partitions."""
+        if self._registered:
+            return
+        known = self._settler.repeat("list the sources", self.store.sources)
+        if self._source_id not in (name for name, _ in known):
+            self.register()
+        self._registered = True
+
+    def _first_global_lease(self, leases: Acquisition) -> Lease | None:
+        page = [NewPartition(key=GLOBAL_STATE_KEY, payload_text=None, priority=0)]
+        created = self._create(page, self._global_id)
+        return leases.by_query(GLOBAL_STATE_KEY) if created.created else None
+
+    def _supplier_pages(self, lease: Lease) -> SupplierPages:
+        def save(state: dict[str, Any]) -> None:
+            with self._watched(Metric.SAVE_ERRORS):
+                self._tenures.save(lease, state, ())
+
+        return SupplierPages(self.create_partitions, save)
+
+    @contextmanager
+    def _given_back(self, lease: Lease) -> Iterator[None]:
+        """Give the supplier's lease back at the end, whatever happens; what a successor holds is left alone."""
+        try:
+            yield
+        finally:
+            if lease.ending is None:
+                with suppress(CoordinationError):  # it ends by itself; the supplier's own error matters more
+                    self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))

@@ -1,0 +1,124 @@
+"""What every part of a coordinator has in common: its store, its names, its settings, its counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+)
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
+from airflow_coordination.leases.names import check_key, compose_source
+from airflow_coordination.leases.partition import Lease, Owner
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.tenures import Tenures
+
+_SETTINGS = Settings()
+_NO_LIMIT = 2**31 - 1
+"""The global state is never parked: a dead supplier is always replaced (promise L4)."""
+
+
+class Participant:
+    """One participant in the coordination of a source; see :class:`SourceCoordinator` for the parameters."""
+
+    def __init__(
+        self,
+        store: PartitionStore,
+        source: str,
+        owner: str,
+        partition_prefix: str | None = None,
+        ownership_timeout: timedelta | None = None,
+        max_closed_count: int | None = None,
+        max_failures: int | None = None,
+        max_lost_leases: int | None = None,
+        *,
+        settings: Settings | None = None,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+        randomness: Randomness | None = None,
+    ) -> None:
+        given = {
+            "ownership_timeout": ownership_timeout,
+            "max_closed_count": max_closed_count,
+            "max_failures": max_failures,
+            "max_lost_leases": max_lost_leases,
+        }
+        named = {name: value for name, value in given.items() if value is not None}
+        self.settings = dataclasses.replace(settings or _SETTINGS, **named)  # type: ignore[arg-type]
+        self.store, self.source, self.partition_prefix = store, source, partition_prefix
+        self.owner = Owner(check_key(owner, "owner"))
+        self.metrics = metrics or CountingMetrics()
+        self._refusals = CountingMetrics()
+        self._source_id = compose_source(source, partition_prefix, "PARTITION")
+        self._global_id = compose_source(source, partition_prefix, "GLOBAL_STATE")
+        self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
+        self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline)
+        self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)
+        self._acquisition = self._acquirer(self._source_id)
+        self._registered = False
+
+    @property
+    def refusals(self) -> int:
+        """How many calls of this coordinator were refused because their fence was no longer the current one (exact)."""
+        return self._refusals.counts.get("refused", 0)
+
+    def renew(self, lease: Lease) -> Lease:
+        """Hold the lease for another ownership timeout from now.
+
+        :raises PartitionNotOwnedError: when it is over: stop the work.
+        """
+        with self._watched(None):
+            return self._tenures.renew(lease)
+
+    def heartbeat(
+        self,
+        lease: Lease,
+        on_lost: Callable[[CoordinationError], object] = lambda error: None,
+        progress: Callable[[], object] | None = None,
+    ) -> Heartbeat:
+        """Return a context manager that keeps ``lease`` alive in a thread of its own; see :class:`Heartbeat`."""
+        return Heartbeat(self.renew, lease, on_lost, self.settings, progress, self._clock, self._randomness)
+
+    def _acquirer(self, source_id: str) -> Acquisition:
+        never_parked = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT)
+        return Acquisition(
+            self.store,
+            source_id,
+            self.owner,
+            self.settings if source_id == self._source_id else never_parked,
+            self._settler,
+            self._tenures,
+            self._clock,
+            self._randomness,
+        )
+
+    def _count(self, metric: Metric, count: int = 1) -> None:
+        if count:
+            self.metrics.incr(full_name(self.source, metric), count)
+
+    @contextmanager
+    def _watched(self, update_errors: Metric | None) -> Iterator[None]:
+        """Count what an owner's call raises: the coordinator's own counts of refusals are exact."""
+        try:
+            yield
+        except PartitionNotOwnedError:
+            self._refusals.incr("refused")
+            self._count(Metric.NOT_OWNED)
+            raise
+        except PartitionNotFoundError:
+            self._count(Metric.NOT_FOUND)
+            raise
+        except CoordinationError:
+            if update_errors is not None:
+                self._count(update_errors)
+            raise
