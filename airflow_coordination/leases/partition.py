@@ -169,6 +169,11 @@ class Ending:
     status_after: PartitionStatus | None = None
     closed_count: int = 0
 
+    @property
+    def time(self) -> datetime | None:
+        """When, by the store's clock: the same as ``at``."""
+        return self.at
+
     def __str__(self) -> str:
         when = f" at {self.at.isoformat(timespec='seconds')}" if self.at else ""
         return f"{self.outcome}{when}"
