@@ -81,7 +81,7 @@ class Acquisition:
         """
         self.give_back_phantoms()
         sent_at, found = self._settler.repeat("acquire a partition", lambda: self._query(key))
-        return self._tenures.start(found, sent_at) if found else None
+        return self.start(found, sent_at)
 
     def _query(self, key: str | None) -> tuple[float, Partition | None]:
         write = self.following(key)
@@ -89,8 +89,7 @@ class Acquisition:
         try:
             return sent_at, self._store.acquire_next(write)
         except OutcomeUnknownError as error:
-            found = self._find_or_abandon(write.tenancy.op, error)
-            return sent_at, found
+            return sent_at, self._find_or_abandon(write.tenancy.op, error)
 
     def _find_or_abandon(self, nonce: str, error: OutcomeUnknownError) -> Partition:
         """Return what was acquired under ``nonce``; if it is not found, it may still be applied: raise ``error``."""
@@ -143,7 +142,7 @@ class Acquisition:
 
         :raises PartitionNotFoundError: when there is no such partition.
         """
-        seen = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+        seen = self._settler.read(self._source, key)
         if seen is None or seen.deleted:
             raise PartitionNotFoundError(key, self._source)
         return self._retake(seen, same_try)
@@ -177,7 +176,7 @@ class Acquisition:
         try:
             return self._tenures.begin(self._source, key, fence)
         except PartitionNotOwnedError as error:
-            seen = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+            seen = self._settler.read(self._source, key)
             lease = self._retake(seen, same_try=True) if seen is not None and seen.held_under(fence) else None
             if lease is None:
                 raise error if seen is None else not_owned(key, fence, seen) from error

@@ -122,8 +122,9 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         """
         with self._watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            intent = ("close", reopen_after, encode_progress(state))
-            self._end(lease, self._tenures.closed(lease, after, state), blocks, intent)
+            progress = encode_progress(state)
+            ending = self._tenures.closed(lease, after, progress)
+            self._end(lease, ending, blocks, ("close", reopen_after, progress))
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -173,7 +174,7 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         self, key: str, fence: Fence, ending: Callable[[Lease], Callable[[Partition, str], End]]
     ) -> bool:
         while True:
-            seen = self._settler.repeat("read a partition", lambda: self.store.get(self._source_id, key))
+            seen = self._settler.read(self._source_id, key)
             if seen is None:
                 raise PartitionNotFoundError(key, self.source)
             if not seen.held_under(fence):

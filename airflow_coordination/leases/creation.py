@@ -62,16 +62,14 @@ class Creation(Participant):
         if lease is None:
             lease = self._first_global_lease(leases)
         if lease is None:
-            rival = self._settler.repeat(
-                "read the global state", lambda: self.store.get(self._global_id, GLOBAL_STATE_KEY)
-            )
+            rival = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
             return SupplierRun(ran=False, rival=rival.owner if rival else None)
         with self._given_back(lease):
             return supply(lease, supplier, self._supplier_pages, self.heartbeat)
 
     def global_state(self) -> dict[str, Any]:
         """Return what the supplier remembers; empty before its first run."""
-        found = self._settler.repeat("read the global state", lambda: self.store.get(self._global_id, GLOBAL_STATE_KEY))
+        found = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
         return dict(found.progress_state or {}) if found else {}
 
     def register(self, **facts: Any) -> None:

@@ -39,7 +39,7 @@ class Overview(Participant):
     def partition(self, key: str) -> Partition | None:
         """Return one partition, ``None`` if there is none."""
         check_key(key)
-        found = self._settler.repeat("read a partition", lambda: self.store.get(self._source_id, key))
+        found = self._settler.read(self._source_id, key)
         return None if found is None or found.deleted else found
 
     def partitions(

@@ -73,7 +73,7 @@ class People:
         raise PartitionUpdateError(action, seen.key, f"it is {_state(seen)}; {action} needs {named}.{remedy}")
 
     def _read(self, key: str) -> Partition:
-        found = self._settler.repeat("read a partition", lambda: self._store.get(self._source, key))
+        found = self._settler.read(self._source, key)
         if found is None or found.deleted:
             raise PartitionNotFoundError(key, self._source)
         return found

@@ -134,6 +134,10 @@ class Settler:
         """Return what ``send`` returns, repeating it while the store cannot be heard; see :meth:`Attempts.hear`."""
         return self.attempts(action, deadline).hear(send)
 
+    def read(self, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included, asking until the store is heard."""
+        return self.repeat("read a partition", lambda: self._store.get(source, key))
+
     def settle(
         self, action: str, write: ChainWrite, chain: Chain, send: Callable[[], Answer] | None = None
     ) -> Answer | None:

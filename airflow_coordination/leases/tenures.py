@@ -161,9 +161,10 @@ class Tenures:
             lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, failures=partition.failures, last_error=None
         )
 
-    def closed(self, lease: Lease, reopen_after: timedelta | None, state: object) -> Callable[[Partition, str], End]:
+    def closed(
+        self, lease: Lease, reopen_after: timedelta | None, progress: str | None
+    ) -> Callable[[Partition, str], End]:
         """Return the ending *closed*, or *completed* at the maximum (Data Prepper: ``closePartition``)."""
-        text = encode_progress(state)
 
         def ending(partition: Partition, op: str) -> End:
             count = partition.closed_count + 1
@@ -178,8 +179,8 @@ class Tenures:
                 closed_count=count,
                 last_error=None,
                 delay=None if done else reopen_after,
-                progress=text,
-                generation=partition.generation if state is not None else op,
+                progress=progress,
+                generation=partition.generation if progress is not None else op,
             )
 
         return ending
@@ -240,7 +241,7 @@ class Tenures:
         return replace(lease, partition=partition, expires_at=chain.expires_at)
 
     def _read(self, source: str, key: str) -> Partition:
-        found = self._settler.repeat("read a partition", lambda: self._store.get(source, key))
+        found = self._settler.read(source, key)
         if found is None:
             raise PartitionNotFoundError(key, source)
         return found

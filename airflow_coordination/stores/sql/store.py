@@ -13,6 +13,7 @@ from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -46,11 +47,6 @@ _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[An
     Begin: (owner.begin, given.begin),
     Save: (owner.save, given.save),
 }
-
-
-def without_repeats(page: Sequence[NewPartition]) -> list[NewPartition]:
-    """Return the first of each key, in order."""
-    return list({new.key: new for new in reversed(page)}.values())[::-1]
 
 
 class SqlStore(ABC):
@@ -136,7 +132,7 @@ class SqlStore(ABC):
 
     def create(self, write: Create) -> Created:
         """Create what is absent, in this order; repeated, it does nothing and counts the same."""
-        page = without_repeats(write.partitions)
+        page = list(without_repeats(write.partitions)[0])
         if not page:
             return Created()
         repeats = len(write.partitions) - len(page)
