@@ -1,0 +1,130 @@
+"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local and Spark's connector to S3.
+
+usage: java_packages.py dynamodb-local|hadoop-aws ...
+
+They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
+downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
+whole, never before.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+CHECKOUT: Final = Path(__file__).resolve().parent.parent
+JARS: Final = CHECKOUT / ".work/jars"
+SETS: Final = CHECKOUT / "scripts/java"
+_DESCRIPTION: Final = "ivy.xml"
+_SECONDS: Final = 900
+_KINDS: Final = ("jar", "bundle", "so", "dylib")
+
+
+class PackagesError(Exception):
+    """Jars are missing or cannot be downloaded; the message says which and what to do."""
+
+
+def hadoop_version() -> str:
+    """Return the version of the Hadoop inside the installed PySpark; the connector must have the same."""
+    return _spark_jar("hadoop-client-api").stem.removeprefix("hadoop-client-api-")
+
+
+VERSIONS: Final[dict[str, Callable[[], str]]] = {"dynamodb-local": lambda: "2.6.1", "hadoop-aws": hadoop_version}
+"""How the version of each set is found."""
+
+
+def jars(name: str) -> Path:
+    """Return the directory with the jars of a set.
+
+    :param name: one of ``VERSIONS``.
+    :raises PackagesError: when they are not downloaded.
+    """
+    home = _home(name)
+    if not _whole(name, home):
+        raise PackagesError(f"{home} does not have the jars of {name}. Run: python scripts/java_packages.py {name}")
+    return home
+
+
+def download(name: str) -> Path:
+    """Download the jars of a set unless they are there, and return their directory.
+
+    :raises PackagesError: when there is no Java or no way to Maven Central.
+    """
+    home = _home(name)
+    if _whole(name, home):
+        return home
+    print(f"Downloading the jars of {home.name} from Maven Central; this takes about half a minute", file=sys.stderr)
+    JARS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="part-", dir=JARS) as scratch:
+        fetched = Path(scratch, name)
+        _resolve(name, fetched, Path(scratch))
+        shutil.copyfile(SETS / f"{name}.xml", fetched / _DESCRIPTION)
+        shutil.rmtree(home, ignore_errors=True)
+        fetched.rename(home)
+    return home
+
+
+def _home(name: str) -> Path:
+    return JARS / f"{name}-{VERSIONS[name]()}"
+
+
+def _whole(name: str, home: Path) -> bool:
+    """Say whether all jars of the set as it is described now are there: the description is the last to arrive."""
+    description = home / _DESCRIPTION
+    return description.is_file() and description.read_bytes() == (SETS / f"{name}.xml").read_bytes()
+
+
+def _resolve(name: str, target: Path, scratch: Path) -> None:
+    """Let Ivy fetch a set. It keeps to ``scratch``, so what the user has in ~/.m2 and ~/.ivy2 cannot disturb it."""
+    target.mkdir()
+    settings = ("-settings", str(SETS / "ivysettings.xml")) if name == "dynamodb-local" else ()
+    command = (
+        _java(), f"-Divy.default.ivy.user.dir={scratch}", f"-Dversion={VERSIONS[name]()}",
+        "-cp", f"{_spark_jar('ivy')}:{_spark_jar('commons-cli')}", "org.apache.ivy.Main", "-warn",
+        *settings, "-ivy", str(SETS / f"{name}.xml"), "-cache", str(scratch / "cache"),
+        "-types", *_KINDS, "-retrieve", f"{target}/[artifact]-[revision].[ext]",
+    )  # fmt: skip
+    try:
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise PackagesError(f"The jars of {name} did not arrive within {_SECONDS} seconds. Try again later.") from error
+    if finished.returncode:
+        said = "\n".join((finished.stdout + finished.stderr).strip().splitlines()[-15:])
+        raise PackagesError(f"The jars of {name} cannot be downloaded. Is there a way to Maven Central?\n{said}")
+
+
+def _spark_jar(name: str) -> Path:
+    spark = importlib.util.find_spec("pyspark")
+    found = sorted(Path(spark.origin).parent.glob(f"jars/{name}-[0-9]*.jar")) if spark and spark.origin else []
+    if not found:
+        raise PackagesError(f"PySpark's own jars have no {name}. Install the test requirements: make .venv/ready")
+    return found[0]
+
+
+def _java() -> str:
+    found = subprocess.run((CHECKOUT / "scripts/java_home.sh",), capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise PackagesError("Java 17 or 21 is needed and none was found. Run: scripts/system_packages.sh java")
+    return f"{found.stdout.strip()}/bin/java"
+
+
+def main(names: list[str]) -> None:
+    """Download each set; end with 2 and the usage for an unknown name, with 1 when a download fails."""
+    if not names or set(names) - set(VERSIONS):
+        print(__doc__, file=sys.stderr)
+        raise SystemExit(2)
+    try:
+        for name in names:
+            download(name)
+    except PackagesError as error:
+        raise SystemExit(str(error)) from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
