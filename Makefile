@@ -8,7 +8,7 @@ BIN := .venv/bin
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
 # What needs no processes of its own runs side by side; the rest would only measure its neighbours.
 TWO_AT_ONCE := -n 2 --dist worksteal
-FAST := not (slow or postgres or spark or system)
+FAST := not (slow or postgres or spark or system or dynamodb)
 
 .PHONY: help
 help: ## Show what there is to make
@@ -28,6 +28,7 @@ test: lint test-suite test-without-airflow ## Everything that CI runs
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql
+	$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 	$(RUN) python -m pytest -m "not ($(FAST))"
 
@@ -37,7 +38,7 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 	scripts/without_airflow.sh
 
 .PHONY: test-fast
-test-fast: lint ## What can be tested in under two minutes: no Spark, no PostgreSQL, no processes of Airflow
+test-fast: lint ## What can be tested in under two minutes: no Spark, PostgreSQL, DynamoDB Local or Airflow processes
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 
 .PHONY: lint

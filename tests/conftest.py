@@ -1,13 +1,58 @@
-"""Fixtures for every test: the private PostgreSQL cluster, started once and only if somebody asks for it."""
+"""Fixtures for every test: the engines, each started once and only if somebody asks for it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from airflow_coordination.stores import open_store
+from airflow_coordination.testing import dynamodb_local as local_engine
+from airflow_coordination.testing import moto_server as moto
 from airflow_coordination.testing.postgres import fresh_database, private_postgres
+from scripts.java_packages import jars
+
+AMAZON = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""What tests and all that they start see of Amazon: no account, nobody's settings."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep what needs DynamoDB Local out of the fast part, however it comes by the fixture."""
+    for item in items:
+        if "dynamodb_local" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.dynamodb)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_credentials() -> Iterator[None]:
+    """Hide the user's own AWS settings for the whole session."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        for name, value in AMAZON.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[str]:
+    """Endpoint URL of the session's DynamoDB Local. Its tables outlive the test: use names of your own."""
+    with local_engine.dynamodb_local(jars("dynamodb-local")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def moto_server() -> Iterator[str]:
+    """Endpoint URL of the session's moto. Its buckets and tables outlive the test: use names of your own."""
+    with moto.moto_server() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ CLIENTS = {
     "sources": {"fsspec", "sqlalchemy"},
     "duties": set(),
     "cli": {"airflow", "rich", "yaml"},
-    "testing": {"hypothesis", "psycopg", "pytest", "sqlalchemy"},
+    "testing": {"boto3", "botocore", "hypothesis", "moto", "psycopg", "pytest", "sqlalchemy", "werkzeug"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
 NOT_LOADED = {
