@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,7 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.testing.postgres import free_port
 
 _MAIN: Final = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
-_MEMORY: Final = "-Xmx256m"
+_SMALL_AND_SOON: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_SECONDS: Final = 60
 _ENDS_WITH_ITS_PARENT: Final = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
@@ -53,7 +53,7 @@ def _command(jars: Path, port: int) -> tuple[str, ...]:
         remedy = "Download it first; in a checkout: python scripts/java_packages.py dynamodb-local"
         raise SettingsError("jars", str(jars), "has no DynamoDBLocal-*.jar", remedy)
     return (
-        find_java(), _MEMORY, f"-Dsqlite4java.library.path={jars}", "-cp", f"{jars}/*", _MAIN,
+        find_java(), *_SMALL_AND_SOON, f"-Dsqlite4java.library.path={jars}", "-cp", f"{jars}/*", _MAIN,
         "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port),
     )  # fmt: skip
 
@@ -77,11 +77,12 @@ def _wait_until_it_answers(endpoint: str, process: subprocess.Popen[bytes]) -> N
         aws_secret_access_key="local", config=Config(retries={"total_max_attempts": 1}, connect_timeout=1),
     )  # fmt: skip
     deadline = time.monotonic() + _START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            client.list_tables(Limit=1)
-        except BotoCoreError:
-            time.sleep(0.05)
-        else:
-            return
+    with closing(client):
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                client.list_tables(Limit=1)
+            except BotoCoreError:
+                time.sleep(0.05)
+            else:
+                return
     raise RuntimeError("DynamoDB Local did not start")

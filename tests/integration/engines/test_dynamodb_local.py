@@ -1,0 +1,142 @@
+"""What only the vendor's own engine keeps, and how it starts and ends."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.testing.dynamodb_local import dynamodb_local as engine
+from scripts.java_packages import jars
+from tests.integration.engines.conftest import KEY, connected
+
+ON = {"Enabled": True, "AttributeName": "expirationTime"}
+PARENT = """
+import sys, time
+from pathlib import Path
+from airflow_coordination.testing.dynamodb_local import dynamodb_local
+with dynamodb_local(Path(sys.argv[1])):
+    print(Path("/proc/self/task", str(__import__("os").getpid()), "children").read_text().split()[0], flush=True)
+    time.sleep(300)
+"""
+
+
+def counted(client: Any, table: str, token: str, step: str) -> None:
+    update = {
+        "TableName": table,
+        "Key": {KEY: {"S": "a"}},
+        "UpdateExpression": "ADD steps :step",
+        "ExpressionAttributeValues": {":step": {"N": step}},
+    }
+    client.transact_write_items(ClientRequestToken=token, TransactItems=[{"Update": update}])
+
+
+def steps(client: Any, table: str) -> str:
+    return str(client.get_item(TableName=table, Key={KEY: {"S": "a"}}, ConsistentRead=True)["Item"]["steps"]["N"])
+
+
+def test_a_repeated_transaction_is_applied_once(local_client: Any, local_table: str) -> None:
+    for _ in range(3):
+        counted(local_client, local_table, "token-1", "1")
+    assert steps(local_client, local_table) == "1"
+    counted(local_client, local_table, "token-2", "1")
+    assert steps(local_client, local_table) == "2"
+
+
+def test_a_token_is_for_one_transaction(local_client: Any, local_table: str) -> None:
+    counted(local_client, local_table, "token-3", "1")
+    with pytest.raises(local_client.exceptions.IdempotentParameterMismatchException):
+        counted(local_client, local_table, "token-3", "5")
+    assert steps(local_client, local_table) == "1"
+
+
+def test_ttl_is_off_then_on_and_refused_twice(local_client: Any, local_table: str) -> None:
+    def state() -> Any:
+        return local_client.describe_time_to_live(TableName=local_table)["TimeToLiveDescription"]
+
+    assert state() == {"TimeToLiveStatus": "DISABLED"}
+    local_client.update_time_to_live(TableName=local_table, TimeToLiveSpecification=ON)
+    assert state() == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expirationTime"}
+    with pytest.raises(ClientError, match="TimeToLive is already enabled"):
+        local_client.update_time_to_live(TableName=local_table, TimeToLiveSpecification=ON)
+
+
+def test_all_regions_and_credentials_see_one_table(dynamodb_local: str, local_table: str) -> None:
+    with connected(dynamodb_local, region="eu-west-1") as elsewhere:
+        assert local_table in elsewhere.list_tables()["TableNames"]
+
+
+def test_an_index_of_whole_items_costs_a_unit_when_any_attribute_changes(local_client: Any, local_table: str) -> None:
+    index = {
+        "IndexName": "source-status",
+        "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    local_client.update_table(
+        TableName=local_table,
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in (KEY, "status")],
+        GlobalSecondaryIndexUpdates=[{"Create": index}],
+    )
+    local_client.put_item(TableName=local_table, Item={KEY: {"S": "a"}, "status": {"S": "open"}})
+    answer = local_client.update_item(
+        TableName=local_table,
+        Key={KEY: {"S": "a"}},
+        UpdateExpression="SET other = :other",
+        ExpressionAttributeValues={":other": {"S": "b"}},
+        ReturnConsumedCapacity="INDEXES",
+    )
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == 2.0
+
+
+@pytest.mark.dynamodb
+def test_it_ends_with_its_block() -> None:
+    with engine(jars("dynamodb-local")) as endpoint:
+        pass
+    with connected(endpoint) as client, pytest.raises(Exception, match="Could not connect"):
+        client.list_tables()
+
+
+@pytest.mark.dynamodb
+def test_it_ends_with_its_parent() -> None:
+    command = (sys.executable, "-c", PARENT, str(jars("dynamodb-local")))
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    watched = os.pidfd_open(int(parent.stdout.readline()))
+    parent.send_signal(signal.SIGKILL)
+    parent.communicate()
+    assert select.select([watched], [], [], 30)[0], "DynamoDB Local outlived its parent by 30 seconds"
+    os.close(watched)
+
+
+def test_no_jars_are_an_error_with_the_command(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as error, engine(tmp_path):
+        pass
+    assert str(error.value) == (
+        f"jars='{tmp_path}': has no DynamoDBLocal-*.jar. "
+        "Download it first; in a checkout: python scripts/java_packages.py dynamodb-local"
+    )
+
+
+def test_no_java_is_an_error_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "DynamoDBLocal-0.jar").touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SettingsError) as error, engine(tmp_path):
+        pass
+    assert str(error.value) == (
+        f"JAVA_HOME='{tmp_path}': has no Java. Install Java 17 or 21: apt-get install openjdk-17-jre-headless"
+    )
+
+
+@pytest.mark.dynamodb
+def test_an_engine_that_cannot_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "DynamoDBLocal-0.jar").touch()
+    with pytest.raises(RuntimeError, match=r"(?s)DynamoDB Local did not start.*ServerRunner"), engine(tmp_path):
+        pass
