@@ -21,14 +21,19 @@ def connected(endpoint: str, region: str = "us-east-1") -> closing[Any]:
 
 
 @contextmanager
-def new_table(client: Any) -> Iterator[str]:
-    """Give the name of a new table with one key; it is deleted at the end."""
+def new_table(client: Any, index: dict[str, Any] | None = None, *index_keys: str) -> Iterator[str]:
+    """Give the name of a new table with one key; it is deleted at the end.
+
+    :param index: description of a secondary index, if the table shall have one.
+    :param index_keys: the key attributes of the index.
+    """
     name = f"engines-{uuid.uuid4().hex}"
     client.create_table(
         TableName=name,
         KeySchema=[{"AttributeName": KEY, "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": KEY, "AttributeType": "S"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in (KEY, *index_keys)],
         BillingMode="PAY_PER_REQUEST",
+        **({"GlobalSecondaryIndexes": [index]} if index else {}),
     )
     try:
         yield name

@@ -16,15 +16,15 @@ from botocore.exceptions import ClientError
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.testing.dynamodb_local import dynamodb_local as engine
 from scripts.java_packages import jars
-from tests.integration.engines.conftest import KEY, connected
+from tests.integration.engines.conftest import KEY, connected, new_table
 
 ON = {"Enabled": True, "AttributeName": "expirationTime"}
 PARENT = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from airflow_coordination.testing.dynamodb_local import dynamodb_local
 with dynamodb_local(Path(sys.argv[1])):
-    print(Path("/proc/self/task", str(__import__("os").getpid()), "children").read_text().split()[0], flush=True)
+    print(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0], flush=True)
     time.sleep(300)
 """
 
@@ -74,26 +74,23 @@ def test_all_regions_and_credentials_see_one_table(dynamodb_local: str, local_ta
         assert local_table in elsewhere.list_tables()["TableNames"]
 
 
-def test_an_index_of_whole_items_costs_a_unit_when_any_attribute_changes(local_client: Any, local_table: str) -> None:
+@pytest.mark.parametrize(("projection", "units"), [("ALL", 2.0), ("KEYS_ONLY", 1.0)])
+def test_an_index_costs_a_unit_when_it_holds_what_changed(local_client: Any, projection: str, units: float) -> None:
     index = {
         "IndexName": "source-status",
         "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}],
-        "Projection": {"ProjectionType": "ALL"},
+        "Projection": {"ProjectionType": projection},
     }
-    local_client.update_table(
-        TableName=local_table,
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in (KEY, "status")],
-        GlobalSecondaryIndexUpdates=[{"Create": index}],
-    )
-    local_client.put_item(TableName=local_table, Item={KEY: {"S": "a"}, "status": {"S": "open"}})
-    answer = local_client.update_item(
-        TableName=local_table,
-        Key={KEY: {"S": "a"}},
-        UpdateExpression="SET other = :other",
-        ExpressionAttributeValues={":other": {"S": "b"}},
-        ReturnConsumedCapacity="INDEXES",
-    )
-    assert answer["ConsumedCapacity"]["CapacityUnits"] == 2.0
+    with new_table(local_client, index, "status") as table:
+        local_client.put_item(TableName=table, Item={KEY: {"S": "a"}, "status": {"S": "open"}})
+        answer = local_client.update_item(
+            TableName=table,
+            Key={KEY: {"S": "a"}},
+            UpdateExpression="SET leaseCounter = :counter",
+            ExpressionAttributeValues={":counter": {"N": "2"}},
+            ReturnConsumedCapacity="TOTAL",
+        )
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == units
 
 
 @pytest.mark.dynamodb
@@ -112,8 +109,13 @@ def test_it_ends_with_its_parent() -> None:
     watched = os.pidfd_open(int(parent.stdout.readline()))
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
-    assert select.select([watched], [], [], 30)[0], "DynamoDB Local outlived its parent by 30 seconds"
-    os.close(watched)
+    try:
+        assert select.select([watched], [], [], 30)[0], "DynamoDB Local outlived its parent by 30 seconds"
+    except AssertionError:
+        signal.pidfd_send_signal(watched, signal.SIGKILL)
+        raise
+    finally:
+        os.close(watched)
 
 
 def test_no_jars_are_an_error_with_the_command(tmp_path: Path) -> None:
