@@ -1,18 +1,37 @@
-"""The other services that one moto serves."""
+"""One request at a time, and the other services that one moto serves."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
 import boto3
 import pytest
 
+from airflow_coordination.testing.moto_server import OneAtATime
+
 
 def service(name: str, endpoint: str) -> closing[Any]:
     return closing(boto3.client(name, region_name="us-east-1", endpoint_url=endpoint))
+
+
+def test_no_two_requests_meet() -> None:
+    both_inside = threading.Barrier(2)
+
+    def application(*_: object) -> Iterator[bytes]:
+        with pytest.raises(threading.BrokenBarrierError):
+            both_inside.wait(0.2)
+        yield b"alone"
+
+    alone = OneAtATime(application)
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: alone({}, None), range(2)))
+    assert answers == [[b"alone"], [b"alone"]]
 
 
 def test_objects_come_back(moto_server: str) -> None:
