@@ -1,0 +1,37 @@
+"""What can go wrong where a supplier looks for work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_coordination.leases.errors import CoordinationError
+
+
+class SourceError(CoordinationError):
+    """The place a supplier lists cannot be read, or is not what its options say.
+
+    :param what: what was attempted.
+    :param place: the bucket, directory or table concerned, without credentials.
+    :param problem: what is wrong with it.
+    :param remedy: what to do.
+    """
+
+    def __init__(self, what: str, place: str, problem: str, remedy: str) -> None:
+        super().__init__(what, place, problem, remedy)
+        self.what, self.place, self.problem, self.remedy = what, place, problem, remedy
+
+    def __str__(self) -> str:
+        return f"Cannot {self.what}: {self.place} {self.problem}. {self.remedy}"
+
+
+@contextmanager
+def wrapped(what: str, place: str) -> Iterator[None]:
+    """Turn the exceptions of a client library into :class:`SourceError`; every library has its own."""
+    try:
+        yield
+    except CoordinationError:
+        raise
+    except Exception as error:
+        problem = f"answers {type(error).__name__}: {error}"
+        raise SourceError(what, place, problem, "Check its name, and that this process may read there") from error
