@@ -1,4 +1,4 @@
-"""Deletes the blocks that no reader can ever follow, and nothing else.
+"""Deletes the blocks that no reader can ever follow, aborts the uploads into them, and touches nothing else.
 
 What makes it safe beside running publishers is the order of reads. First the directories are listed, then
 the partition is read, then its head records. A block can only become published through the staged blocks
@@ -22,9 +22,21 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
 from airflow_coordination.outputs.manifests import references
 from airflow_coordination.outputs.published import PAGE, follow, source_identifier
-from airflow_coordination.outputs.storage import StoredFile, delete, join, list_files, normal_root, parent, read_bytes
+from airflow_coordination.outputs.s3 import Upload
+from airflow_coordination.outputs.storage import (
+    StoredFile,
+    abort_upload,
+    delete,
+    join,
+    list_files,
+    normal_root,
+    parent,
+    read_bytes,
+    unfinished_uploads,
+)
 
 SAMPLE = 20
+_Contents = list[StoredFile | Upload]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +46,7 @@ class Collected:
     :param blocks: how many block directories.
     :param files: how many files in them.
     :param bytes: how much they take together.
+    :param uploads: how many unfinished multipart uploads into them (S3); nobody is told how much those take.
     :param sample: the first twenty of them.
     :param kept: how many block directories of this source were left alone.
     :param unknown: directories that are not understood, never touched (the first twenty).
@@ -43,6 +56,7 @@ class Collected:
     blocks: int = 0
     files: int = 0
     bytes: int = 0
+    uploads: int = 0
     sample: tuple[str, ...] = ()
     kept: int = 0
     unknown: tuple[str, ...] = ()
@@ -55,14 +69,14 @@ class _Attempt:
 
     address: str
     marker: bool = False
-    blocks: dict[str, list[StoredFile]] = field(default_factory=dict)
+    blocks: dict[str, _Contents] = field(default_factory=dict)
     newest: datetime | None = None
 
-    def add(self, rest: list[str], file: StoredFile) -> None:
+    def add(self, rest: list[str], found: StoredFile | Upload) -> None:
         self.marker = self.marker or rest == [MARKER]
         if len(rest) > 1 and rest[0].startswith(f"{BLOCK}="):
-            self.blocks.setdefault(join(self.address, rest[0]), []).append(file)
-        self.newest = max(filter(None, (self.newest, file.modified)), default=None)
+            self.blocks.setdefault(join(self.address, rest[0]), []).append(found)
+        self.newest = max(filter(None, (self.newest, found.modified)), default=None)
 
 
 def collect(
@@ -88,8 +102,8 @@ def collect(
     :raises InvalidInputError: for a negative ``older_than``.
     """
     positive("older_than", older_than, zero=True)
-    collection = _Collection(store, source_identifier(source, partition_prefix), older_than)
     root = attempts_root(normal_root(output_root))
+    collection = _Collection(store, source_identifier(source, partition_prefix), root, older_than)
     for directory, attempts in _listed(root).items():
         collection.look_at(directory, attempts)
     return collection.carry_out(dry_run)
@@ -98,24 +112,25 @@ def collect(
 def _listed(root: str) -> dict[str, list[_Attempt]]:
     """Return the attempts below ``root`` by partition directory; what is not of our layout is left out."""
     attempts: dict[tuple[str, str], _Attempt] = {}
-    for file in list_files(root):
-        partition, _, rest = file.path.partition("/")
+    everything: list[StoredFile | Upload] = [*list_files(root), *unfinished_uploads(root)]
+    for found in everything:
+        partition, _, rest = found.path.partition("/")
         attempt, _, inside = rest.partition("/")
         if partition.startswith(f"{PARTITION}=") and attempt.startswith(f"{ATTEMPT}=") and inside:
             address = join(root, partition, attempt)
-            attempts.setdefault((partition, attempt), _Attempt(address)).add(inside.split("/"), file)
+            attempts.setdefault((partition, attempt), _Attempt(address)).add(inside.split("/"), found)
     grouped: dict[str, list[_Attempt]] = {}
-    for (partition, _), found in attempts.items():
-        grouped.setdefault(partition, []).append(found)
+    for (partition, _), listed in attempts.items():
+        grouped.setdefault(partition, []).append(listed)
     return grouped
 
 
 class _Collection:
     """Decides partition by partition, then deletes."""
 
-    def __init__(self, store: PartitionStore, source: str, older_than: timedelta) -> None:
-        self._store, self._source, self._older_than = store, source, older_than
-        self._losers: list[tuple[str, list[StoredFile]]] = []
+    def __init__(self, store: PartitionStore, source: str, root: str, older_than: timedelta) -> None:
+        self._store, self._source, self._root, self._older_than = store, source, root, older_than
+        self._losers: list[tuple[str, _Contents]] = []
         self._attempts: list[_Attempt] = []
         self._unknown: list[str] = []
         self._kept = 0
@@ -138,17 +153,25 @@ class _Collection:
                 self._kept += len(attempt.blocks)
 
     def carry_out(self, dry_run: bool) -> Collected:
-        """Delete, unless it is a dry run, and return the counts."""
+        """Delete, unless it is a dry run, and return the counts.
+
+        Uploads go first, so that none is finished behind the delete; markers last, so that an interrupted
+        collection finds them again.
+        """
+        uploads = [found for _, contents in self._losers for found in contents if isinstance(found, Upload)]
         if not dry_run:
+            for upload in uploads:
+                abort_upload(self._root, upload)
             for address, _ in self._losers:
                 delete(address)
             for attempt in self._attempts:
                 delete(join(attempt.address, MARKER))
-        files = [file for _, stored in self._losers for file in stored]
+        files = [found for _, contents in self._losers for found in contents if isinstance(found, StoredFile)]
         return Collected(
             blocks=len(self._losers),
             files=len(files),
             bytes=sum(file.size for file in files),
+            uploads=len(uploads),
             sample=tuple(address for address, _ in self._losers[:SAMPLE]),
             kept=self._kept,
             unknown=tuple(self._unknown[:SAMPLE]),
@@ -180,7 +203,7 @@ class _Collection:
         return max(moments) <= datetime.now(UTC) - limit and all(at <= self._store.now() - limit for at in published)
 
     def _take(self, attempt: _Attempt, followed: set[str]) -> None:
-        losers = {address: files for address, files in attempt.blocks.items() if address not in followed}
+        losers = {address: contents for address, contents in attempt.blocks.items() if address not in followed}
         self._losers += losers.items()
         self._kept += len(attempt.blocks) - len(losers)
         if len(losers) == len(attempt.blocks):

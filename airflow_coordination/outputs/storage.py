@@ -7,14 +7,16 @@ import posixpath
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.outputs import s3
 from airflow_coordination.outputs.errors import OutputError
+from airflow_coordination.outputs.s3 import Upload
 
 try:
     import fsspec
@@ -25,6 +27,8 @@ except ModuleNotFoundError:  # the operator's archive brings one for images that
 PARALLEL_REQUESTS = 16
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for what fsspec calls otherwise."""
+_OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs"}
+"""Storages without directories, and the distribution that opens each for fsspec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,14 @@ def is_local(address: str) -> bool:
 
 
 def write_bytes(address: str, content: bytes) -> None:
-    """Write a whole file, its directory included."""
+    """Write a whole file, its directory included; a bucket is never created.
+
+    :raises OutputError: when it cannot be written.
+    """
     filesystem, path = _open(address)
     with _wrapped("write a file", address):
-        filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
+        if _scheme(address) not in _OBJECT_STORES:
+            filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
         filesystem.pipe_file(path, content)
 
 
@@ -85,7 +93,7 @@ def read_bytes(address: str, start: int | None = None, end: int | None = None) -
     :raises FileNotFoundError: when there is none.
     """
     filesystem, path = _open(address)
-    with _wrapped("read a file", address):
+    with _wrapped("read a file", address, may_be_missing=True):
         return bytes(filesystem.cat_file(path, start=start, end=end))
 
 
@@ -105,7 +113,10 @@ def read_many(addresses: list[str]) -> list[bytes | FileNotFoundError]:
 
 
 def list_files(address: str) -> list[StoredFile]:
-    """Return every file below ``address``, by path; none if there is no such directory."""
+    """Return every file below ``address``, by path; none if there is no such directory.
+
+    :raises OutputError: when it cannot be listed.
+    """
     filesystem, path = _open(address)
     with _wrapped("list a directory", address):
         filesystem.invalidate_cache(path)
@@ -118,36 +129,86 @@ def list_files(address: str) -> list[StoredFile]:
 
 
 def delete(address: str) -> None:
-    """Delete a file or a directory with all that is below it; no error if it is gone."""
+    """Delete a file or a directory with all that is below it; no error if it is gone.
+
+    :raises OutputError: when something of it cannot be deleted.
+    """
     filesystem, path = _open(address)
     with _wrapped("delete", address):
-        filesystem.invalidate_cache(path)
-        try:
-            filesystem.rm(path, recursive=True)
-        except FileNotFoundError:
-            return
+        if s3.is_s3(filesystem):
+            s3.delete(filesystem, path)
+        else:
+            filesystem.invalidate_cache(path)
+            with suppress(FileNotFoundError):
+                filesystem.rm(path, recursive=True)
+
+
+def unfinished_uploads(address: str) -> list[Upload]:
+    """Return the multipart uploads below ``address`` that are neither finished nor aborted; other storages have none.
+
+    :raises OutputError: when they cannot be listed.
+    """
+    filesystem, path = _open(address)
+    with _wrapped("list the unfinished uploads", address):
+        return s3.uploads(filesystem, path) if s3.is_s3(filesystem) else []
+
+
+def abort_upload(address: str, upload: Upload) -> None:
+    """Abort one upload that was listed below ``address``; no error if it is gone.
+
+    :raises OutputError: when it cannot be aborted.
+    """
+    filesystem, path = _open(address)
+    with _wrapped("abort an upload", join(address, upload.path)):
+        s3.abort(filesystem, path, upload)
+
+
+def s3_endpoint(address: str) -> str:
+    """Return where this process's S3 client sends its requests; nothing is sent.
+
+    :raises OutputError: when there is no such client here.
+    """
+    filesystem, _ = _open(address)
+    with _wrapped("make an S3 client", address):
+        return s3.endpoint(filesystem)
 
 
 def _open(address: str) -> tuple[Any, str]:
-    scheme, separator, rest = address.partition("://")
-    if separator:
-        address = f"{_SCHEMES.get(scheme, scheme)}://{rest}"
+    scheme = _scheme(address)
     try:
-        filesystem, path = fsspec.core.url_to_fs(address)
+        filesystem, path = fsspec.core.url_to_fs(f"{scheme}://{address.partition('://')[2]}" if scheme else address)
     except (ImportError, ValueError) as error:
-        raise OutputError(
-            "use this storage", address, f"needs a library that is not here ({error})", "Install it where this runs"
-        ) from error
+        package = _OBJECT_STORES.get(scheme)
+        remedy = f"Run `pip install {package}` where this runs" if package else "Install it where this runs"
+        raise OutputError("use this storage", address, f"needs a library that is not here ({error})", remedy) from error
     return filesystem, path.rstrip("/")
 
 
+def _scheme(address: str) -> str:
+    """Return fsspec's name of the storage, empty for a path of this machine."""
+    scheme = address.partition("://")[0] if not is_local(address) else ""
+    return _SCHEMES.get(scheme, scheme)
+
+
 @contextmanager
-def _wrapped(action: str, address: str) -> Iterator[None]:
+def _wrapped(action: str, address: str, *, may_be_missing: bool = False) -> Iterator[None]:
+    """Make every storage's exceptions ours.
+
+    :param may_be_missing: leave it to the caller what a missing file means.
+    """
     try:
         yield
-    except (FileNotFoundError, OutputError):
+    except OutputError:
         raise
-    except Exception as error:  # every storage has exceptions of its own
+    except FileNotFoundError as error:
+        if may_be_missing:
+            raise
+        remedy = "Create the bucket or directory, or correct the address; a bucket is never created here"
+        raise OutputError(action, address, f"does not exist ({error})", remedy) from error
+    except PermissionError as error:
+        remedy = "Give this process's credentials the right to it (for S3: docs/how-to/s3.md lists the actions)"
+        raise OutputError(action, address, f"denies access ({error})", remedy) from error
+    except Exception as error:
         problem = f"answers {type(error).__name__}: {error}"
         raise OutputError(action, address, problem, "Check that this process may read and write there") from error
 

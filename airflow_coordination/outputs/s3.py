@@ -1,0 +1,82 @@
+"""What S3 has and no file system has: multipart uploads that nobody finished, and batches that fail in part.
+
+It speaks through the client of s3fs, so that credentials, endpoint and retries are the same for everything.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+BATCH = 1_000
+"""How many objects one request deletes (S3: DeleteObjects)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A multipart upload that is neither finished nor aborted.
+
+    :param path: of the object it is for, relative to the directory that was listed.
+    :param modified: when it was started.
+    :param identifier: S3's name of it.
+    """
+
+    path: str
+    modified: datetime
+    identifier: str
+
+
+def is_s3(filesystem: Any) -> bool:
+    """Return whether a file system of fsspec is S3."""
+    return "s3" in (filesystem.protocol if isinstance(filesystem.protocol, tuple) else (filesystem.protocol,))
+
+
+def endpoint(filesystem: Any) -> str:
+    """Return where requests go."""
+    return str(filesystem.s3.meta.endpoint_url)
+
+
+def delete(filesystem: Any, path: str) -> None:
+    """Delete an object and all below it, the empty objects that stand for directories included.
+
+    :raises PermissionError: when an object cannot be deleted. s3fs itself would say nothing.
+    """
+    bucket, key, _ = filesystem.split_path(path)
+    below = _all(filesystem, "list_objects_v2", "Contents", Bucket=bucket, Prefix=f"{key}/")
+    keys = [key, *(entry["Key"] for entry in below)]
+    for start in range(0, len(keys), BATCH):
+        batch = {"Objects": [{"Key": key} for key in keys[start : start + BATCH]], "Quiet": True}
+        answer = filesystem.call_s3("delete_objects", Bucket=bucket, Delete=batch)
+        for error in answer.get("Errors", ()):
+            raise PermissionError(f"{error['Key']}: {error['Code']}: {error.get('Message', '')}")
+    filesystem.invalidate_cache()
+
+
+def uploads(filesystem: Any, path: str) -> list[Upload]:
+    """Return the unfinished uploads below a directory."""
+    bucket, key, _ = filesystem.split_path(path)
+    found = _all(filesystem, "list_multipart_uploads", "Uploads", Bucket=bucket, Prefix=f"{key}/")
+    return [Upload(posixpath.relpath(entry["Key"], key), entry["Initiated"], entry["UploadId"]) for entry in found]
+
+
+def abort(filesystem: Any, path: str, upload: Upload) -> None:
+    """Abort an upload that was listed below ``path``, and so free its parts; no error if it is gone."""
+    bucket, key, _ = filesystem.split_path(posixpath.join(path, upload.path))
+    with suppress(FileNotFoundError):
+        filesystem.call_s3("abort_multipart_upload", Bucket=bucket, Key=key, UploadId=upload.identifier)
+
+
+def _all(filesystem: Any, operation: str, field: str, **where: str) -> list[dict[str, Any]]:
+    from fsspec.asyn import sync
+
+    async def pages() -> list[dict[str, Any]]:
+        await filesystem.set_session()
+        client = await filesystem.get_s3(where["Bucket"])
+        answers = client.get_paginator(operation).paginate(**where)
+        return [entry async for answer in answers for entry in answer.get(field, ())]
+
+    found: list[dict[str, Any]] = sync(filesystem.loop, pages)
+    return found

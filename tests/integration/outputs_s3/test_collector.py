@@ -1,0 +1,138 @@
+"""The collector on S3: no directories, batches of deletes, and uploads that nobody finished."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, collect, published_manifests
+from airflow_coordination.outputs.storage import join, write_bytes
+from airflow_coordination.stores import open_store
+from tests.integration.outputs_s3.conftest import deny
+
+NOW = timedelta(0)
+
+
+@pytest.fixture
+def coordinator() -> SourceCoordinator:
+    coordinator = SourceCoordinator(open_store("memory://"), source="flights", owner="a test", max_failures=100)
+    coordinator.create_partitions(["k"])
+    return coordinator
+
+
+@pytest.fixture
+def run(coordinator: SourceCoordinator, root: str):
+    def run(*, older_than: timedelta = NOW, dry_run: bool = False):
+        return collect(coordinator.store, "flights", root, older_than=older_than, dry_run=dry_run)
+
+    return run
+
+
+@pytest.fixture
+def begin_upload(s3: Any, bucket: str):
+    """Begin an upload into a directory, send a part, and never finish it."""
+
+    def begin(directory: str, name: str = "part-9.parquet") -> str:
+        key = join(directory.removeprefix(f"s3a://{bucket}/"), name)
+        upload = s3.create_multipart_upload(Bucket=bucket, Key=key)
+        s3.upload_part(Bucket=bucket, Key=key, UploadId=upload["UploadId"], PartNumber=1, Body=b"half a file")
+        return key
+
+    return begin
+
+
+def acquired(coordinator: SourceCoordinator) -> Lease:
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    return lease
+
+
+def attempt_of(lease: Lease, root: str) -> Attempt:
+    return Attempt(root, lease.partition.source, lease.key, lease.fence)
+
+
+def block_of(attempt: Attempt, follows: Block | None = None, files: int = 1) -> Block:
+    opened = attempt.open("clean")
+    for number in range(files):
+        write_bytes(join(opened.path, f"month={number % 3}", f"part-{number}.txt"), b"12345")
+    reference = Reference(follows.address, follows.digest) if follows else None
+    return attempt.finish(opened, follows=reference, file_format="text")
+
+
+def directory_of(block: Block) -> str:
+    return block.address.rpartition("/")[0]
+
+
+def test_only_the_uploads_of_losers_are_aborted(coordinator, root, run, begin_upload, uploads, keys) -> None:
+    dead = acquired(coordinator)
+    attempt = attempt_of(dead, root)
+    saved = block_of(attempt)
+    dead = coordinator.save_progress_state(dead, {"n": 1}, [saved])
+    into_saved = begin_upload(directory_of(saved))
+    into_lost = begin_upload(attempt.open("clean").path)  # a block with no file yet, only an upload
+    coordinator.fail(dead, "killed", retry_after=NOW)
+    living = acquired(coordinator)
+    into_living = begin_upload(attempt_of(living, root).open("clean").path)
+    assert uploads() == sorted([into_saved, into_lost, into_living])
+
+    counted = run(dry_run=True)
+    assert (counted.blocks, counted.files, counted.uploads) == (1, 0, 1)
+    assert len(uploads()) == 3
+    assert run() == counted.__class__(blocks=1, uploads=1, sample=counted.sample, kept=2, dry_run=False)
+    assert uploads() == sorted([into_saved, into_living])
+    assert saved.address.endswith(tuple(keys()))
+
+    following = block_of(attempt_of(living, root), follows=saved)
+    coordinator.complete(living, [following])
+    run()
+    assert into_saved in uploads()
+    assert len(published_manifests(coordinator.store, "flights", "clean")) == 2
+
+
+def test_a_young_upload_keeps_its_attempt(coordinator, root, run, begin_upload, uploads) -> None:
+    lease = acquired(coordinator)
+    begin_upload(attempt_of(lease, root).open("clean").path)
+    coordinator.fail(lease, "killed", retry_after=NOW)
+    assert run(older_than=timedelta(hours=1)).uploads == 0
+    assert len(uploads()) == 1
+    assert run().uploads == 1
+    assert uploads() == []
+
+
+def test_nothing_remains_of_a_loser_and_neighbours_do(
+    coordinator, root, run, keys, s3, bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airflow_coordination.outputs.s3.BATCH", 2)
+    lease = acquired(coordinator)
+    lost = block_of(attempt_of(lease, root), files=3)
+    inside = directory_of(lost).removeprefix(f"s3a://{bucket}/")
+    neighbours = ["deep/out/_attempts/strange.txt", f"{inside.replace('_partition=', '_partition=0')}/part-0.txt"]
+    for key in (f"{inside}/", f"{inside}/__magic_job-1/part-7.pending", *neighbours):  # Hadoop marks a directory so
+        s3.put_object(Bucket=bucket, Key=key)
+    coordinator.fail(lease, "killed", retry_after=NOW)
+    found = run()
+    assert (found.blocks, found.files) == (1, 5)
+    assert sorted(keys()) == sorted(neighbours)
+
+
+def test_uploads_of_nobody_are_told_and_left(coordinator, root, run, begin_upload, uploads) -> None:
+    lease = acquired(coordinator)
+    coordinator.fail(lease, "killed", retry_after=NOW)
+    unmarked = attempt_of(lease, root).directory
+    left = [begin_upload(f"{unmarked}/_block=clean-1"), begin_upload(f"{root}-other/_attempts/_partition=1/_attempt=2")]
+    found = run()
+    assert (found.uploads, found.unknown) == (0, (unmarked,))
+    assert uploads() == sorted(left)
+
+
+def test_a_delete_that_is_denied_is_no_success(coordinator, root, run, keys, s3, bucket) -> None:
+    lease = acquired(coordinator)
+    lost = block_of(attempt_of(lease, root))
+    coordinator.fail(lease, "killed", retry_after=NOW)
+    deny(s3, bucket, "s3:DeleteObject")
+    with pytest.raises(OutputError, match=r"Cannot delete: s3a://.* denies access \(deep/out/.*: AccessDenied"):
+        run()
+    assert lost.address.endswith(tuple(keys()))
