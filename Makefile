@@ -28,7 +28,7 @@ test: lint test-suite test-without-airflow ## Everything that CI runs
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql
-	$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 	$(RUN) python -m pytest -m "not ($(FAST))"
 
