@@ -15,6 +15,7 @@ from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, partition_column
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.storage import is_local, join, parent
+from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened, prefix_in
 from airflow_coordination.spark.session import context_of
 
@@ -69,6 +70,7 @@ def read_completed(
         scans = _scans(manifests)
         if not scans and schema is None:
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
+    _prepare(spark, manifests)
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
         frames += [_read(spark, scan, manifests) for scan in scans]
@@ -86,8 +88,12 @@ def _scans(manifests: Iterable[Manifest]) -> list[_Scan]:
 
 def _kind(manifest: Manifest, file: DataFile) -> _Kind:
     columns = partition_columns(file.path)
-    root = parent(parent(parent(manifest.directory))) if columns else None
+    root = _root(manifest) if columns else None
     return _Kind(manifest.format, json.dumps(dict(manifest.options), sort_keys=True), file.schema, columns, root)
+
+
+def _root(manifest: Manifest) -> str:
+    return parent(parent(parent(manifest.directory)))
 
 
 def _spark_path(address: str) -> str:
@@ -112,6 +118,13 @@ def _read(spark: Any, scan: _Scan, manifests: Iterable[Manifest]) -> Any:
     except AnalysisException as error:
         raise _missing(error, manifests) or error from error
     return frame.drop(*LAYOUT_COLUMNS) if kind.root else frame
+
+
+def _prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
+    context = context_of(spark)
+    if context is not None:
+        for root in {_root(manifest) for manifest in manifests}:
+            s3a.prepare(context, root)
 
 
 @contextmanager

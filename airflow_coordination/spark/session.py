@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import is_local
+from airflow_coordination.spark import s3a
 
 CLASSIC, CLIENT = "pyspark", "pyspark-client"
 
@@ -63,12 +64,17 @@ def context_of(spark: Any) -> Any | None:
 
 
 def check_output_root(spark: Any, output_root: str) -> None:
-    """Refuse a plain path that Spark would take for another file system than this process does.
+    """Make sure that Spark writes where this process looks: on the same file system, in the same object store.
 
     :raises SettingsError: naming both and the remedy.
+    :raises OutputError: when this process has no client for the object store.
     """
     context = context_of(spark)
-    if context is None or not is_local(output_root):
+    if context is None:
+        return
+    if not is_local(output_root):
+        s3a.prepare(context, output_root)
+        s3a.warn_of_copies(spark, output_root)
         return
     default = context._jsc.hadoopConfiguration().get("fs.defaultFS") or "file:///"
     if urlparse(default).scheme != "file":

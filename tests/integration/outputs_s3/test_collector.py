@@ -11,7 +11,7 @@ from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, collect, published_manifests
 from airflow_coordination.outputs.storage import join, write_bytes
 from airflow_coordination.stores import open_store
-from tests.integration.outputs_s3.conftest import deny
+from tests.integration.outputs_s3.local_s3 import deny
 
 NOW = timedelta(0)
 

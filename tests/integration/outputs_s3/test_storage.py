@@ -9,7 +9,7 @@ import pytest
 
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.outputs.storage import delete, list_files, read_bytes, unfinished_uploads, write_bytes
-from tests.integration.outputs_s3.conftest import deny
+from tests.integration.outputs_s3.local_s3 import deny
 
 
 def test_a_bucket_that_is_not_there_is_named_and_not_created(s3) -> None:

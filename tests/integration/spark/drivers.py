@@ -16,6 +16,7 @@ from pathlib import Path
 from airflow_coordination.leases import HandOver, Lease, Settings, SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
 from airflow_coordination.leases.port import PartitionStore
+from scripts.java_packages import jars
 
 JOBS = Path(__file__).parent / "jobs"
 ROOT = Path(__file__).parents[3]
@@ -29,6 +30,11 @@ SMALL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+
+
+def connector() -> dict[str, str]:
+    """Return what puts Spark's connector to S3 on the class path. A JVM has one class path for all its sessions."""
+    return {"spark.driver.extraClassPath": f"{jars('hadoop-aws')}/*"}
 
 
 def eventually(what: Callable[[], object], seconds: float = 90) -> object:
@@ -82,6 +88,7 @@ class Task:
     output_root: str
     signs: Path
     ownership_timeout: timedelta = timedelta(seconds=60)
+    conf: dict[str, str] = field(default_factory=dict)
     started: list[Driver] = field(default_factory=list)
 
     def coordinator(self, owner: str = OWNER) -> SourceCoordinator:
@@ -101,7 +108,7 @@ class Task:
             "output_root": self.output_root,
         }
         handover = HandOver(**fields | changes)
-        conf = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
+        conf = " ".join(f"--conf {name}={value}" for name, value in (SMALL | self.conf).items())
         environment = os.environ | {
             HANDOVER_VARIABLE: handover.to_json(),
             STORE_VARIABLE: self.store_url,

@@ -1,0 +1,37 @@
+"""A driver that is killed while it writes to S3: what it leaves is finished by nobody, and collected."""
+
+from __future__ import annotations
+
+import signal
+from datetime import timedelta
+
+from airflow_coordination.outputs import collect
+from airflow_coordination.spark import Complete, drain, read_completed
+from tests.integration.spark.drivers import Task, connector
+
+
+def test_what_a_killed_writer_leaves_is_collected_and_nothing_else(spark, task: Task, keys, uploads) -> None:
+    task.conf = connector()
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("half_written.py", coordinator.get_next_partition())
+    driver.reached("half written")
+    driver.send(signal.SIGKILL)
+    driver.wait()
+    assert len(uploads()) == 1  # one file is whole, but only the end of the job would have shown it
+    pending = [key for key in keys() if "/__magic" in key]
+    assert any(key.endswith(".pendingset") for key in pending)
+
+    def main(spark, lease):
+        assert lease.progress_state == {"parts": 1}
+        with lease.publish("rows") as block:
+            spark.range(10, 12).write.parquet(block.path)
+        return Complete()
+
+    coordinator.release("p", by="a test", why="its driver is dead")
+    assert drain(main, store=task.store, source="flights", spark=spark, output_root=task.output_root).completed == 1
+    collected = collect(task.store, "flights", task.output_root, older_than=timedelta(0), dry_run=False)
+    assert (collected.blocks, collected.uploads, collected.unknown) == (1, 1, ())
+    assert (uploads(), [key for key in keys() if "/__magic" in key]) == ([], [])
+    frame = read_completed(spark, store=task.store, source="flights", dataset="rows")
+    assert sorted(row.id for row in frame.collect()) == list(range(12))
