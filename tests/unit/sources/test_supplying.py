@@ -1,0 +1,125 @@
+"""Suppliers on a store: killed at every call (promise S11), and a million objects in bounded memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from ast import literal_eval
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import Checkpoint, SourceCoordinator, Supplier
+from airflow_coordination.leases.documents import MAX_PROGRESS_BYTES, encode_progress
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.sources import StoredObject, object_listing, pages
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import START, FakeClock
+from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from tests.unit.sources.storage import Storage
+
+ROOT = Path(__file__).resolve().parents[3]
+GROUPED = {"max_objects": 3}
+
+
+def coordinator(store: PartitionStore, clock: FakeClock, owner: str = "host/dag/run/task/0/1") -> SourceCoordinator:
+    return SourceCoordinator(store, "objects", owner, clock=clock)
+
+
+def partitions(c: SourceCoordinator) -> dict[str, dict[str, Any]]:
+    return {partition.key: partition.payload for partition in c.partitions()}
+
+
+@pytest.fixture
+def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """Twenty objects, with a checkpoint every four, or every two groups."""
+    monkeypatch.setattr(pages, "LISTED_PER_CHECKPOINT", 4)
+    monkeypatch.setattr(pages, "GROUPS_PER_CHECKPOINT", 2)
+    storage = Storage()
+    for number in range(20):
+        storage.put(f"{number:02}")
+    storage.clock.advance(timedelta(hours=1))
+    return storage
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=["before", "after"])
+@pytest.mark.parametrize("grouping", [{}, GROUPED], ids=["alone", "groups"])
+def test_s11_killed_at_every_single_store_call(storage: Storage, fault: Fault, grouping: dict[str, int]) -> None:
+    supplier: Supplier = object_listing(storage, scan="once", **grouping)  # type: ignore[arg-type]
+    undisturbed = FaultyStore(InMemoryStore(clock=storage.clock))
+    coordinator(undisturbed, storage.clock).run_supplier(supplier)
+    expected = partitions(coordinator(undisturbed.store, storage.clock))
+    assert len(expected) == (7 if grouping else 20)
+    assert len(undisturbed.calls) > 10
+    for call in range(1, len(undisturbed.calls) + 1):
+        store = FaultyStore(InMemoryStore(clock=storage.clock), {call: fault})
+        with pytest.raises(Crash):
+            coordinator(store, storage.clock).run_supplier(supplier)
+        storage.clock.advance(timedelta(minutes=11))
+        survivor = coordinator(store.store, storage.clock, "other")
+        assert survivor.run_supplier(supplier).ran
+        assert partitions(survivor) == expected, f"after a crash at call {call}"
+        assert survivor.global_state()["SCAN_COUNT"] == 1
+
+
+@pytest.mark.parametrize("grouping", [{}, GROUPED], ids=["alone", "groups"])
+def test_a_supplier_that_was_replaced_creates_nothing_of_its_own(storage: Storage, grouping: dict[str, int]) -> None:
+    """A zombie that goes on with an older listing: its next plan is refused before any of its groups exists."""
+    store = InMemoryStore(clock=storage.clock)
+    zombie = object_listing(storage, scan="once", **grouping)({})  # type: ignore[arg-type]
+    seen = [next(zombie) for _ in range(4)]
+    del storage.objects_by_key["15"]
+    c = coordinator(store, storage.clock)
+    c.run_supplier(object_listing(storage, scan="once", **grouping))  # type: ignore[arg-type]
+    before = set(partitions(c))
+    c.create_partitions([item for item in seen if not isinstance(item, Checkpoint)])
+    assert set(partitions(c)) == before
+
+
+class Million:
+    """A listing that is computed as it is read; one object in fifty is wanted."""
+
+    bucket, prefix, count = "bucket", "", 1_000_000
+
+    def address(self, key: str) -> str:
+        return f"s3a://bucket/{key}"
+
+    def now(self) -> Any:
+        return START
+
+    def objects(self, prefix: str, start_after: str) -> Iterator[StoredObject]:
+        return (StoredObject(f"{n:09}.{'csv' if n % 50 else 'json'}", 1000, START) for n in range(self.count))
+
+
+def scanned(listing: Million, **grouping: int) -> tuple[int, int]:
+    """Scan the listing once; return how many objects its partitions have, and the largest state in bytes."""
+    objects = largest = 0
+    for item in object_listing(listing, scan="once", exclude_suffix=".csv", **grouping)({}):  # type: ignore[arg-type]
+        if isinstance(item, Checkpoint):
+            largest = max(largest, len(encode_progress(item.state) or ""))
+        else:
+            objects += len((item.payload or {}).get("names", [1]))
+    return objects, largest
+
+
+MEASURE = """
+import resource
+from tests.unit.sources.test_supplying import Million, scanned
+small = Million()
+small.count = 20_000
+for each in (small, Million()):
+    print(scanned(each), scanned(each, max_objects=1000), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_a_million_objects_in_bounded_memory_and_state() -> None:
+    """By the process's own peak: tracing each allocation takes two minutes."""
+    run = subprocess.run([sys.executable, "-c", MEASURE], cwd=ROOT, capture_output=True, check=True, text=True)
+    small, large = (literal_eval(f"[{line.replace(') ', '), ')}]") for line in run.stdout.splitlines())
+    assert (small[0][0], small[1][0], large[0][0], large[1][0]) == (400, 400, 20_000, 20_000)
+    assert max(large[0][1], large[1][1]) < MAX_PROGRESS_BYTES
+    assert large[2] - small[2] < 8_000, "KiB more for fifty times the objects"
