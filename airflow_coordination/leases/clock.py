@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -78,3 +78,7 @@ class Randomness:
     def jitter(self, seconds: float, share: float = 0.2) -> float:
         """Return ``seconds`` moved by up to ``share`` of itself in either direction."""
         return seconds * (1 + share * (2 * self._random.random() - 1))
+
+    def shuffle(self, items: list[Any]) -> None:
+        """Put ``items`` into a random order, in place."""
+        self._random.shuffle(items)

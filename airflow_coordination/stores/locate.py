@@ -27,8 +27,10 @@ DYNAMODB_OPTIONS: Final = (
     "provisioned_write_capacity_units",
     "provisioned_read_capacity_units",
     "ttl",
+    "billing_mode",
+    "endpoint_url",
 )
-"""Data Prepper's own, all eight of them."""
+"""Data Prepper's own, all eight of them, and two of ours."""
 
 _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTIONS, "dynamodb": DYNAMODB_OPTIONS}
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
@@ -188,12 +190,10 @@ def _open_sql(config: StoreConfig, clock: Clock | None) -> PartitionStore:
 
 
 def _open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
-    raise SettingsError(
-        "store",
-        config.url,
-        "is a DynamoDB store, which comes with the next version",
-        "Use sqlite or postgresql until then",
-    )
+    from airflow_coordination.stores.dynamodb import DynamoDBStore
+    from airflow_coordination.stores.dynamodb.options import options_of
+
+    return DynamoDBStore(options_of(config.url, dict(config.options)), clock)
 
 
 _OPENERS: Final[dict[Kind, Callable[[StoreConfig, Clock | None], PartitionStore]]] = {

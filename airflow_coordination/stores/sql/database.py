@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import Pool, PoolProxiedConnection
 
 from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
 Rows = Sequence[Sequence[Any]]

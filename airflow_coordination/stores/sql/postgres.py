@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
-from airflow_coordination.stores.sql.calls import Call, no_schema, one_line
+from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.sql.database import Database, original
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.watchdog import Watchdog

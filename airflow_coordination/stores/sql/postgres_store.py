@@ -8,8 +8,8 @@ from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.writes import KEEP, AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.marks import Marks

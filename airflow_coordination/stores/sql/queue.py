@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 
 
 class _Waiter:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +11,8 @@ from alembic.config import Config
 from sqlalchemy import inspect
 from sqlalchemy.engine import Connection
 
-from airflow_coordination.leases.errors import SchemaVersionError
-from airflow_coordination.stores.sql.calls import MIGRATE, Call, no_schema
+from airflow_coordination.stores.calls import Call, no_schema
+from airflow_coordination.stores.facts import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.statements import read
@@ -28,20 +27,6 @@ READABLE_BY: Final = 1
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFacts:
-    """What a store says of itself.
-
-    :param store_id: given at its set-up, 16 hexadecimal digits.
-    :param schema_version: its schema.
-    :param readable_by: the oldest code, by its schema version, that may work with it.
-    """
-
-    store_id: str
-    schema_version: int
-    readable_by: int
-
-
 def read_facts(database: Database, description: str) -> StoreFacts:
     """Read the store's facts: the one read of a process's start.
 
@@ -51,22 +36,8 @@ def read_facts(database: Database, description: str) -> StoreFacts:
     if not rows:
         raise no_schema(description, "its set-up was never finished")
     facts = StoreFacts(*rows[0])
-    check(facts, description)
+    check(facts, description, known=SCHEMA_VERSION, oldest=OLDEST_USABLE)
     return facts
-
-
-def check(facts: StoreFacts, description: str) -> None:
-    """Refuse a store that this code does not understand.
-
-    :raises SchemaVersionError: saying which of the two is too old.
-    """
-    if facts.readable_by > SCHEMA_VERSION:
-        problem = f"its schema {facts.schema_version} is too new for this code, which knows schema {SCHEMA_VERSION}"
-        remedy = "Upgrade airflow-coordination here to the version of the code that migrated the store"
-        raise SchemaVersionError(description, problem, remedy)
-    if facts.schema_version < OLDEST_USABLE:
-        problem = f"its schema {facts.schema_version} is too old for this code, which needs {OLDEST_USABLE}"
-        raise SchemaVersionError(description, problem, MIGRATE)
 
 
 def set_up(database: Database, description: str) -> StoreFacts:

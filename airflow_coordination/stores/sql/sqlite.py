@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
-from airflow_coordination.stores.sql.calls import Call, no_schema
+from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.sql.database import Database, Run, original, run_on
 from airflow_coordination.stores.sql.queue import WriteQueue
 from airflow_coordination.stores.sql.statements import dialect

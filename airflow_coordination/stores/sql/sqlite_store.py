@@ -6,8 +6,8 @@ import json
 
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.writes import AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase

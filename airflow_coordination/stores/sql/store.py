@@ -33,11 +33,12 @@ from airflow_coordination.leases.writes import (
     Save,
     Sweep,
 )
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.facts import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.calls import Call
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
 from airflow_coordination.stores.sql.database import Database, Rows
-from airflow_coordination.stores.sql.schema import StoreFacts, read_facts, set_up
+from airflow_coordination.stores.sql.schema import read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, order, owner, people, read, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 

@@ -31,7 +31,7 @@ def traced(store: SqliteStore) -> Iterator[list[str]]:
 
 
 def _call() -> object:
-    from airflow_coordination.stores.sql.calls import Call
+    from airflow_coordination.stores.calls import Call
 
     return Call("trace", writes=False)
 

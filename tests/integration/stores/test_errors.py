@@ -17,7 +17,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.writes import Save
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.postgres import free_port

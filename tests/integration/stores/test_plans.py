@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.columns import Ready, Timed
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.statements import acquire, order, read, sweep

@@ -19,7 +19,7 @@ import pytest
 from airflow_coordination.leases.errors import StoreUnavailableError
 from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.queue import WriteQueue
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.postgres import PrivateServer, fresh_database, private_server

@@ -14,7 +14,7 @@ import pytest
 import airflow_coordination
 from airflow_coordination.leases.errors import SchemaVersionError
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.calls import Call
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
 from tests.integration.stores.conftest import SOURCE, creation

@@ -1,0 +1,233 @@
+"""Acquiring: one update where a hint or the index says what there is, the next candidate when somebody was faster."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.counting import Counting
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, of_rank
+from airflow_coordination.stores.dynamodb.requests import Refusal
+
+PAGE: Final = 25
+"""How many candidates of a class one query brings: about one read unit."""
+_REMEMBERED: Final = 10_000
+
+_ACQUIRE: Final = "acquire"
+
+
+class Remembered:
+    """A bounded memory: key to value, the oldest forgotten first."""
+
+    def __init__(self, limit: int = _REMEMBERED) -> None:
+        self._limit = limit
+        self._values: OrderedDict[tuple[str, str], int | str] = OrderedDict()
+
+    def put(self, source: str, name: str, value: int | str) -> None:
+        """Remember ``value``."""
+        self._values[source, name] = value
+        while len(self._values) > self._limit:
+            self._values.popitem(last=False)
+
+    def get(self, source: str, name: str) -> int | str | None:
+        """Return what is remembered, ``None`` when nothing is."""
+        return self._values.get((source, name))
+
+
+class Acquiring:
+    """The steps that start tenures.
+
+    :param partitions: the items.
+    :param queue: the index.
+    :param counting: hears of every acquisition.
+    :param randomness: draws the next candidate after a lost race.
+    """
+
+    def __init__(self, partitions: Partitions, queue: Queue, counting: Counting, randomness: Randomness) -> None:
+        self._partitions, self._queue, self._counting, self._randomness = partitions, queue, counting, randomness
+        self._tokens = Remembered()
+        """The newest token known of a partition: rows of the index with an older one are old themselves."""
+        self._attempts = Remembered()
+        """Where a nonce was sent to, for when the answer is lost."""
+
+    # -- one known partition ------------------------------------------------------------------------------------------
+
+    def hinted(self, write: AcquireHinted) -> Answer:
+        """Acquire a partition if its token is the one seen."""
+        call = Call(_ACQUIRE, write.key)
+        found = self._take(call, write.source, write.key, write.token, write.tenancy)
+        if isinstance(found, Partition):
+            return Answer(True, found, found.ownership_timeout)
+        now = self._partitions.refused(call, found)
+        if now is None or now.token != write.token or now.status is not PartitionStatus.ASSIGNED:
+            return Answer(False, now)
+        return self._take_over_seen(call, now, write.tenancy)
+
+    def known(self, write: AcquireNext, key: str) -> Partition | None:
+        """Acquire one partition whatever its token: one read more."""
+        call = Call(_ACQUIRE, key)
+        seen = self._partitions.get(call, write.source, key)
+        if seen is None:
+            return None
+        hinted = AcquireHinted(source=write.source, key=key, token=seen.token, tenancy=write.tenancy)
+        if seen.status is PartitionStatus.ASSIGNED:
+            answer = self._take_over_seen(call, seen, write.tenancy)
+        else:
+            answer = self.hinted(hinted)
+        return answer.partition if answer.applied else None
+
+    def retake(self, write: Retake) -> Answer:
+        """Take over from an earlier try of the same task; who that is stands in the item, so it is read first."""
+        call = Call("retake", write.key)
+        seen = self._partitions.get(call, write.source, write.key)
+        at = self._partitions.moment()
+        after = seen and steps.step(write, seen, at.now)
+        if seen is None or after is None:
+            return Answer(False, seen)
+        self._attempts.put(write.source, write.tenancy.op, write.key)
+        refusal = self._partitions.change(call, write.source, write.key, changes.replace(seen, after, at))
+        if refusal is not None:
+            return Answer(False, self._partitions.refused(call, refusal))
+        return Answer(True, after, after.ownership_timeout)
+
+    def _take(self, call: Call, source: str, key: str, token: int, tenancy: Tenancy) -> Partition | Refusal:
+        self._attempts.put(source, tenancy.op, key)
+        at = self._partitions.moment()
+        change = changes.acquire(source, token, tenancy, at)
+        write = AcquireHinted(source=source, key=key, token=token, tenancy=tenancy)
+        return self._granted(call, write, change, at)
+
+    def _take_over(self, call: Call, seen: Partition, tenancy: Tenancy) -> Partition | Refusal:
+        self._attempts.put(seen.source, tenancy.op, seen.key)
+        at = self._partitions.moment()
+        write = AcquireHinted(source=seen.source, key=seen.key, token=seen.token, tenancy=tenancy)
+        return self._granted(call, write, changes.take_over(seen, tenancy, at), at)
+
+    def _take_over_seen(self, call: Call, seen: Partition, tenancy: Tenancy) -> Answer:
+        """Take an expired lease over that was just seen; nothing is sent while it lasts."""
+        if not steps.claimable(seen, self._partitions.moment().past, tenancy.max_lost_leases):
+            return Answer(False, seen)
+        found = self._take_over(call, seen, tenancy)
+        if isinstance(found, Partition):
+            return Answer(True, found, found.ownership_timeout)
+        return Answer(False, self._partitions.refused(call, found))
+
+    def _granted(self, call: Call, write: AcquireHinted, change: Change, at: Moment) -> Partition | Refusal:
+        """Send an acquisition; what was there before tells which status it came from, and what it is now."""
+        before = self._partitions.change_and_see(call, write.source, write.key, change, before=True)
+        if isinstance(before, Refusal):
+            return before
+        self._tokens.put(write.source, write.key, write.token + 1)
+        self._counting.moved(write.source, before.status, PartitionStatus.ASSIGNED)
+        after = steps.step(write, before, at.now)
+        return after or self._read_again(call, write)
+
+    def _read_again(self, call: Call, write: AcquireHinted) -> Partition:
+        found = self._partitions.get(call, write.source, write.key)
+        if found is None:
+            raise call.lost(f"partition {write.key!r} was acquired, and then it was deleted")
+        return found
+
+    # -- whatever is first --------------------------------------------------------------------------------------------
+
+    def next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first that can be had; ``None`` when there is none.
+
+        After losing one to somebody else the next one is drawn by lot from the class: in one line behind each other,
+        all workers would lose all races but one (Data Prepper's acquirers do).
+        """
+        call = Call("acquire a partition")
+        for candidates in self._classes(call, write.source, new_first=write.new_first):
+            while candidates:
+                candidate = candidates.pop(0)
+                if self._is_old(candidate):
+                    continue
+                found = self._try(call, candidate, write.tenancy)
+                if found is not None:
+                    return found
+                self._randomness.shuffle(candidates)
+        return None
+
+    def _classes(self, call: Call, source: str, *, new_first: bool) -> Iterator[list[Candidate]]:
+        """Yield the classes in order; what a class needs is asked for only when the ones before it are used up."""
+        past = self._partitions.moment().past
+        waiting = self._queue.waiting(call, source, past, PAGE)
+        if new_first:
+            yield of_rank(waiting, Rank.NEW)
+        yield of_rank(waiting, Rank.CRASHED, self._queue.expired(call, source, past, PAGE))
+        yield of_rank(waiting, Rank.REOPENED, self._queue.reopening(call, source, past, PAGE))
+        if not new_first:
+            yield of_rank(waiting, Rank.NEW)
+
+    def _is_old(self, candidate: Candidate) -> bool:
+        known = self._tokens.get(candidate.seen.source, candidate.seen.key)
+        return isinstance(known, int) and candidate.seen.token < known
+
+    def _try(self, call: Call, candidate: Candidate, tenancy: Tenancy) -> Partition | None:
+        seen = candidate.seen
+        if seen.status is PartitionStatus.ASSIGNED:
+            found = self._take_over(call, seen, tenancy)
+        else:
+            found = self._take(call, seen.source, seen.key, seen.token, tenancy)
+        if isinstance(found, Partition):
+            return found
+        now = self._partitions.refused(call, found)
+        return self._after_refusal(call, candidate, now, tenancy) if now is not None else None
+
+    def _after_refusal(self, call: Call, candidate: Candidate, now: Partition, tenancy: Tenancy) -> Partition | None:
+        """Learn from what refused: the row was old, or the lease was renewed, or its last operation was another."""
+        self._tokens.put(now.source, now.key, now.token)
+        seen = candidate.seen
+        if now.status is not PartitionStatus.ASSIGNED or (now.token, now.nonce) != (seen.token, seen.nonce):
+            return None
+        if now.ownership_timeout is not None and now.ownership_timeout > self._partitions.moment().past:
+            self.follow_renewals(call, candidate)
+            return None
+        if now.last_op == seen.last_op:
+            return None
+        answer = self._take_over_seen(call, now, tenancy)
+        return answer.partition if answer.applied else None
+
+    def follow_renewals(self, call: Call, candidate: Candidate) -> None:
+        """Move a lease that was renewed to where it ends now, so that it does not stand first any more."""
+        seen = candidate.seen
+        self._partitions.change(call, seen.source, seen.key, changes.follow_renewals(seen, candidate.standing))
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:
+        """Return the ASSIGNED partition whose fence has this nonce.
+
+        Read from where this process sent it; a nonce of another process is looked for in the index.
+        """
+        call = Call("look for an acquisition", writes=False)
+        key = self._attempts.get(source, nonce)
+        if isinstance(key, str):
+            found = self._partitions.get(call, source, key)
+            return found if found and _assigned(found) and found.nonce == nonce else None
+        return next(self._held(call, source, lambda seen: seen.nonce == nonce), None)
+
+    def find_task(self, source: str, task: str) -> list[Partition]:
+        """Return the ASSIGNED partitions held by any try of this task identity."""
+        call = Call("look for a task's partitions", writes=False)
+        return list(self._held(call, source, lambda seen: bool(seen.owner) and Owner(str(seen.owner)).task == task))
+
+    def _held(self, call: Call, source: str, wanted: Callable[[Partition], bool]) -> Iterator[Partition]:
+        """Yield the ASSIGNED partitions that are wanted, judged by their rows first and then read whole."""
+        for row in self._queue.rows(call, source, PartitionStatus.ASSIGNED, None, None):
+            found = self._partitions.get(call, source, row.seen.key) if wanted(row.seen) else None
+            if found is not None and _assigned(found) and wanted(found):
+                yield found
+
+
+def _assigned(partition: Partition) -> bool:
+    return partition.status is PartitionStatus.ASSIGNED and not partition.deleted

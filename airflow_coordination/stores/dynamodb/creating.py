@@ -1,0 +1,128 @@
+"""Creating partitions: one conditional put each, some at a time."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Final
+
+from boto3.dynamodb.conditions import Attr
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.clock import to_micros
+from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.supply import without_repeats
+from airflow_coordination.leases.writes import Create, NewPartition
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.expressions import put
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.requests import Refusal
+
+PARALLEL: Final = 8
+"""How many requests of one step are under way at a time."""
+_TRIES: Final = 3
+
+
+class Ordinals:
+    """Numbers for the supplier's order: nanoseconds since 1970, each given once by this process."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def take(self, count: int, now: datetime) -> int:
+        """Return the first of ``count`` numbers in a row."""
+        with self._lock:
+            first = max(self._last + 1, to_micros(now) * 1000)
+            self._last = first + count - 1
+            return first
+
+
+class Creating:
+    """The step that creates what is absent.
+
+    :param partitions: the items.
+    """
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._ordinals = Ordinals()
+        self._done: tuple[str, dict[str, Created]] = ("", {})
+        """What the newest operation has settled so far: its repetition goes on behind it."""
+
+    def create(self, write: Create) -> Created:
+        """Create the page; repeated, it goes on where an error has stopped it, and counts the same."""
+        distinct, repeated = without_repeats(write.partitions)
+        done = self._done[1] if self._done[0] == write.op else {}
+        self._done = (write.op, done)
+        first = self._ordinals.take(len(distinct), self._partitions.moment().now)
+        todo = [(new, first + place) for place, new in enumerate(distinct) if new.key not in done]
+        self._create_all(write, todo, done)
+        return sum((done[new.key] for new in distinct), start=repeated)
+
+    def _create_all(self, write: Create, todo: list[tuple[NewPartition, int]], done: dict[str, Created]) -> None:
+        stopped = threading.Event()
+
+        def create(new: NewPartition, ordinal: int) -> None:
+            if stopped.is_set():
+                return
+            try:
+                done[new.key] = self._create(write, new, ordinal)
+            except BaseException:
+                stopped.set()
+                raise
+
+        with ThreadPoolExecutor(min(PARALLEL, max(1, len(todo)))) as pool:
+            running = [pool.submit(create, new, ordinal) for new, ordinal in todo]
+        errors = [error for error in (task.exception() for task in running) if error is not None]
+        if errors:
+            raise _worst(errors, applied=bool(done))
+
+    def _create(self, write: Create, new: NewPartition, ordinal: int) -> Created:
+        """Create one partition, or say what was there."""
+        call = Call("create", new.key)
+        existing: Partition | None = None
+        for _ in range(_TRIES):
+            now = self._partitions.moment().now
+            after = steps.create(existing, new, write.source, write.op, now, ordinal)
+            if after is None and existing is not None:
+                return _found(existing, new, write.op)
+            refusal = self._put(call, existing, after, now) if after else None
+            if refusal is None:
+                return Created(created=1)
+            existing = self._partitions.refused(call, refusal)
+        raise call.unavailable(f"partition {new.key!r} is deleted and created again faster than it can be read")
+
+    def _put(self, call: Call, existing: Partition | None, after: Partition, now: datetime) -> Refusal | None:
+        """Put a new item, or one in the place of a tombstone."""
+        condition = Attr(it.SOURCE).not_exists()
+        if existing is not None:
+            same = Attr(it.TOKEN).eq(existing.token) & Attr(it.CREATE_OP).eq(existing.create_op)
+            condition = Attr(it.DELETED).exists() & same
+        answer = self._partitions.table.attempt(
+            call, "put_item", **put({**it.encode(after, now), it.VERSION: 0}, condition)
+        )
+        return answer if isinstance(answer, Refusal) else None
+
+
+def _found(existing: Partition, new: NewPartition, op: str) -> Created:
+    """Return what an existing partition counts as: a repetition of its own creation counts as that."""
+    if existing.create_op == op:
+        return Created(created=1)
+    same = (existing.payload_text, existing.priority) == (new.payload_text, new.priority)
+    return Created(existing=1, changed=() if same else (new.key,))
+
+
+def _worst(errors: list[BaseException], *, applied: bool) -> BaseException:
+    """Return the error of the whole page: parts of it may have been created."""
+    for error in errors:
+        if not isinstance(error, StoreUnavailableError | OutcomeUnknownError | PartitionUpdateError):
+            return error
+    first = errors[0]
+    if applied and isinstance(first, StoreUnavailableError):
+        return OutcomeUnknownError(first.action, first.reason)
+    return first

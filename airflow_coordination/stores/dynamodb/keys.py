@@ -1,0 +1,56 @@
+"""Keys of items: a partition's own, and those of what belongs to it or to the store as a whole.
+
+One table holds everything. What is not a partition lies under identifiers that no source can have, because a
+source's last part is ``PARTITION`` or ``GLOBAL_STATE``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from airflow_coordination.leases.blocks import MAX_DATASET_BYTES
+
+MAX_SORT_KEY_BYTES: Final = 1024
+"""DynamoDB: a sort key's limit."""
+SEPARATOR: Final = "\x00"
+"""Lower than everything a key may contain, so that items of one partition stay together and keys keep their order."""
+_PART_OWNER_BYTES: Final = MAX_SORT_KEY_BYTES - len(SEPARATOR) - MAX_DATASET_BYTES
+_KEPT_BYTES: Final = 512
+
+HEADS, AUDIT, LARGE, COUNTS = "HEADS", "AUDIT", "LARGE", "COUNTS"
+STORE_SOURCE: Final = "airflow_coordination|STORE"
+STORE_KEY: Final = "STORE"
+SOURCES: Final = "airflow_coordination|SOURCES"
+
+
+def stored_key(key: str) -> str:
+    """Return ``sourcePartitionKey`` of a partition: its key, or its beginning and a hash where it is too long.
+
+    The beginning keeps long keys in their place among the others; keys that share their first 512 bytes are in the
+    order of their hashes (promise S15).
+    """
+    return _shortened(key, MAX_SORT_KEY_BYTES)
+
+
+def part_key(key: str, part: str) -> str:
+    """Return the sort key of what belongs to a partition: its key, a separator, and ``part`` (at most 255 bytes)."""
+    return parts_prefix(key) + part
+
+
+def parts_prefix(key: str) -> str:
+    """Return what the sort keys of all that belongs to a partition begin with."""
+    return _shortened(key, _PART_OWNER_BYTES) + SEPARATOR
+
+
+def _shortened(key: str, limit: int) -> str:
+    encoded = key.encode()
+    if len(encoded) <= limit:
+        return key
+    kept = encoded[:_KEPT_BYTES].decode(errors="ignore")
+    return kept + SEPARATOR + hashlib.sha256(encoded).hexdigest()
+
+
+def belonging(source: str, kind: str) -> str:
+    """Return the identifier under which a source's head records, audit, large texts or counts lie."""
+    return f"{source}|{kind}"

@@ -1,0 +1,142 @@
+"""The options of a ``dynamodb`` store: Data Prepper's eight with its defaults, and two of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.settings import check_known
+
+DEFAULT_UNITS: Final = 10
+BILLING_MODES: Final = ("provisioned", "on_demand")
+_WHERE: Final = "source_coordination.store.dynamodb"
+_TABLE_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_ROLE: Final = re.compile(r"arn:[\w-]+:iam::\d{12}:role/\S+")
+_REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
+_DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamoDBOptions:
+    """Where the table is and how it is made (Data Prepper: ``source_coordination.store.dynamodb``).
+
+    :param table_name: the table.
+    :param region: its region; the session's own when ``None``.
+    :param sts_role_arn: the role that holds the permissions; the session's own credentials when ``None``.
+    :param sts_external_id: the external id used to assume it.
+    :param skip_table_creation: use an existing table as it is.
+    :param provisioned_write_capacity_units: of the table and of its index, each; 10.
+    :param provisioned_read_capacity_units: of the table and of its index, each; 10.
+    :param ttl: how long COMPLETED partitions are kept; for ever when ``None``.
+    :param billing_mode: ``provisioned``, or ``on_demand``, which we recommend. Ours.
+    :param endpoint_url: another endpoint than Amazon's, such as DynamoDB Local's. Ours.
+    """
+
+    table_name: str
+    region: str | None = None
+    sts_role_arn: str | None = None
+    sts_external_id: str | None = None
+    skip_table_creation: bool = False
+    provisioned_write_capacity_units: int = DEFAULT_UNITS
+    provisioned_read_capacity_units: int = DEFAULT_UNITS
+    ttl: timedelta | None = None
+    billing_mode: str = "provisioned"
+    endpoint_url: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The store as a URL; it holds no secret."""
+        given = {name: _text(getattr(self, name)) for name in _CHECKS if getattr(self, name) != _DEFAULTS[name]}
+        return f"dynamodb://{self.table_name}" + (f"?{urlencode(given)}" if given else "")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, timedelta):
+        return f"PT{int(value.total_seconds())}S"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _wrong(name: str, value: object, problem: str, remedy: str) -> SettingsError:
+    return SettingsError(f"{_WHERE}.{name}", value, problem, remedy)
+
+
+def _matching(pattern: re.Pattern[str], what: str, example: str) -> Callable[[str, object], str]:
+    def check(name: str, value: object) -> str:
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise _wrong(name, value, f"is no {what}", f"Write it like {example}")
+        return value
+
+    return check
+
+
+def _truth(name: str, value: object) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise _wrong(name, value, "is neither true nor false", "Write true or false")
+    return text == "true"
+
+
+def _units(name: str, value: object) -> int:
+    number = int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+    if number < 1 or isinstance(value, bool):
+        raise _wrong(name, value, "is no number of capacity units", "Give a whole number above zero")
+    return number
+
+
+def parse_duration(name: str, value: object) -> timedelta:
+    """Return an ISO-8601 duration of days and below, as Java's ``Duration.parse`` reads it (Data Prepper).
+
+    :raises SettingsError: when it is something else.
+    """
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    parts = [int(part) for part in match.groups(default="0")] if match else []
+    if not any(parts):
+        days = value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 7
+        raise _wrong(name, value, "is no ISO-8601 duration", f"Write P{days}D for {days} days, or PT12H for 12 hours")
+    return timedelta(days=parts[0], hours=parts[1], minutes=parts[2], seconds=parts[3])
+
+
+def _billing(name: str, value: object) -> str:
+    if value not in BILLING_MODES:
+        raise _wrong(name, value, "is no billing mode", f"Use one of {', '.join(BILLING_MODES)}")
+    return str(value)
+
+
+_table_name = _matching(_TABLE_NAME, "table name of 3 to 255 letters, digits, - _ .", "SourceCoordinationStore")
+_CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
+    "region": _matching(_REGION, "region", "us-east-1"),
+    "sts_role_arn": _matching(_ROLE, "ARN of a role", "arn:aws:iam::123456789012:role/SourceCoordinationTableRole"),
+    "sts_external_id": _matching(re.compile(r"[\w+=,.@:/-]{2,1224}"), "external id", "my-team-7f3a"),
+    "skip_table_creation": _truth,
+    "provisioned_write_capacity_units": _units,
+    "provisioned_read_capacity_units": _units,
+    "ttl": parse_duration,
+    "billing_mode": _billing,
+    "endpoint_url": _matching(re.compile(r"https?://[^\s@]+"), "endpoint", "http://localhost:8000"),
+}
+_DEFAULTS: Final = {field.name: field.default for field in fields(DynamoDBOptions)}
+
+
+def options_of(url: str, configured: Mapping[str, Any]) -> DynamoDBOptions:
+    """Return the checked options of a store.
+
+    :param url: ``dynamodb://TABLE``, with options in its query.
+    :param configured: options of a ``source_coordination`` object; absent and null mean the default.
+    :raises SettingsError: naming the option, its value and what to write instead.
+    """
+    place, _, text = url.partition("://")[2].partition("?")
+    given = dict(parse_qsl(text, keep_blank_values=True)) | {k: v for k, v in configured.items() if v is not None}
+    name = given.pop("table_name", None) or place.rstrip("/")
+    check_known(list(given), list(_CHECKS), _WHERE)
+    _matching(_TABLE_NAME, "table name of 3 to 255 letters, digits, - _ .", "SourceCoordinationStore")(
+        "table_name", name
+    )
+    options = {option: _CHECKS[option](option, value) for option, value in given.items()}
+    if "sts_external_id" in options and "sts_role_arn" not in options:
+        raise _wrong("sts_external_id", "…", "belongs to a role, and none is named", "Give sts_role_arn, too")
+    return DynamoDBOptions(table_name=name, **options)

@@ -1,0 +1,112 @@
+"""An owner's writes: one conditional update each; with head records one transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import singledispatchmethod
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import PartitionUpdateError
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.writes import Adopt, Answer, Begin, End, OwnerWrite, Renew, Save
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.heads import head_put
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.stores.dynamodb.texts import stored, texts_of
+
+MAX_TRANSACTION: Final = 100
+"""DynamoDB: items in one transaction."""
+
+
+class Owning:
+    """The steps under a fence.
+
+    :param partitions: the items.
+    :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
+    """
+
+    def __init__(self, partitions: Partitions, ttl: timedelta | None) -> None:
+        self._partitions, self._ttl = partitions, ttl
+
+    def write(self, write: OwnerWrite) -> Answer:
+        """Apply an owner's write under its fence."""
+        return self._apply(write, self._partitions.moment())
+
+    @singledispatchmethod
+    def _apply(self, write: Any, at: Moment) -> Answer:
+        raise TypeError(f"not an owner's write: {write!r}")
+
+    @_apply.register
+    def _(self, write: Adopt, at: Moment) -> Answer:
+        call = Call("adopt", write.key)
+        refusal = self._change(call, write, changes.adopt(write))
+        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
+
+    @_apply.register
+    def _(self, write: Renew, at: Moment) -> Answer:
+        call = Call("renew", write.key)
+        refusal = self._change(call, write, changes.renew(write, at))
+        if refusal is None:
+            return Answer(True, expires_at=at.now + write.timeout)
+        now = self._partitions.refused(call, refusal)
+        if now is None or not now.held_under(write.fence):
+            return Answer(False, now)
+        if not now.confirmed:
+            refusal = self._change(call, write, changes.confirm(write))
+            if refusal is not None:
+                return Answer(False, self._partitions.refused(call, refusal))
+        return Answer(True, expires_at=now.ownership_timeout)
+
+    @_apply.register
+    def _(self, write: Begin, at: Moment) -> Answer:
+        call = Call("begin", write.key)
+        for longer in (True, False):
+            change = changes.holding(write, at, {}, longer=longer)
+            found = self._partitions.change_and_see(call, write.source, write.key, change)
+            if isinstance(found, Partition):
+                return Answer(True, found, found.ownership_timeout)
+            now = self._partitions.refused(call, found)
+            if not _only_shorter(write, now):
+                break
+        return Answer(False, now)
+
+    @_apply.register
+    def _(self, write: Save, at: Moment) -> Answer:
+        call = Call("save", write.key)
+        sets, puts = stored(write.source, write.key, write.op, texts_of(write))
+        until: datetime | None = at.now + write.timeout
+        for longer in (True, False):
+            refusal = self._change(call, write, changes.holding(write, at, sets, longer=longer), puts)
+            if refusal is None:
+                return Answer(True, expires_at=until)
+            now = self._partitions.refused(call, refusal)
+            if not _only_shorter(write, now):
+                break
+            until = now.ownership_timeout if now else None
+        return Answer(False, now)
+
+    @_apply.register
+    def _(self, write: End, at: Moment) -> Answer:
+        call = Call(str(write.outcome), write.key)
+        sets, puts = stored(write.source, write.key, write.op, texts_of(write))
+        puts += [{"Put": head_put(head, at.now)} for head in write.heads]
+        if len(puts) >= MAX_TRANSACTION:
+            problem = (
+                f"it publishes to {len(write.heads)} datasets, and DynamoDB writes {MAX_TRANSACTION} items at once"
+            )
+            raise PartitionUpdateError(call.action, write.key, f"{problem}. Publish to fewer datasets")
+        refusal = self._change(call, write, changes.end(write, at, sets, self._ttl), puts)
+        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
+
+    def _change(
+        self, call: Call, write: OwnerWrite, change: Change, puts: list[dict[str, Any]] | None = None
+    ) -> Refusal | None:
+        return self._partitions.change(call, write.source, write.key, change, puts or ())
+
+
+def _only_shorter(write: Begin | Save, now: Partition | None) -> bool:
+    """Return whether a write was refused only because the lease lasts longer than it asks for."""
+    return now is not None and now.held_under(write.fence) and now.last_op == write.prev

@@ -1,0 +1,100 @@
+"""Reading and changing the items of partitions: what all steps have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import SchemaVersionError
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.expressions import update
+from airflow_coordination.stores.dynamodb.places import instant
+from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.dynamodb.texts import whole
+
+_BATCH: Final = 100
+"""DynamoDB: keys in one BatchGetItem."""
+
+
+class Partitions:
+    """The partitions' items in one table.
+
+    :param table: where they are.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def moment(self) -> Moment:
+        """Return the time of a step that begins now."""
+        return Moment(self.table.clock.now(), self.table.clock.surely_past())
+
+    def get(self, call: Call, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included, with every acknowledged write in it."""
+        item = self._read(call, source, key)
+        return self.decode(call, item) if item else None
+
+    def _read(self, call: Call, source: str, key: str) -> it.Item | None:
+        return self.table.get(call, it.typed(it.lease_key(source, key)))
+
+    def decode(self, call: Call, item: it.Item) -> Partition:
+        """Return the partition that an item holds, its large texts included.
+
+        :raises SchemaVersionError: when something else than this package has written the item.
+        """
+        if not it.is_ours(item):
+            raise foreign(self.table.description, item)
+        source, key = item[it.SOURCE], it.key_of(item)
+        filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
+        return it.decode(filled or item)
+
+    def refused(self, call: Call, refusal: Refusal) -> Partition | None:
+        """Return the partition as it was when it refused."""
+        return self.decode(call, refusal.item) if refusal.item else None
+
+    def change(
+        self, call: Call, source: str, key: str, change: Change, others: Iterable[dict[str, Any]] = ()
+    ) -> Refusal | None:
+        """Apply a change, with others in one transaction if there are any; return the refusal, if it was refused."""
+        arguments = update(it.lease_key(source, key), change.sets, change.condition)
+        together = list(others)
+        if together:
+            return self.table.transact(call, [{"Update": arguments}, *together])
+        answer = self.table.attempt(call, "update_item", **arguments)
+        return answer if isinstance(answer, Refusal) else None
+
+    def change_and_see(
+        self, call: Call, source: str, key: str, change: Change, *, before: bool = False
+    ) -> Partition | Refusal:
+        """Apply a change; return the partition as it is after it, or as it was before."""
+        arguments = update(it.lease_key(source, key), change.sets, change.condition)
+        values = "ALL_OLD" if before else "ALL_NEW"
+        answer = self.table.attempt(call, "update_item", ReturnValues=values, **arguments)
+        return answer if isinstance(answer, Refusal) else self.decode(call, it.plain(answer["Attributes"]))
+
+    def expired(self, call: Call, leases: Sequence[Partition], past: datetime) -> set[str]:
+        """Return the keys of those leases that have ended by now, read so that every renewal is seen."""
+        ended: set[str] = set()
+        for first in range(0, len(leases), _BATCH):
+            wanted = [it.typed(it.lease_key(p.source, p.key)) for p in leases[first : first + _BATCH]]
+            tokens = {p.key: p.token for p in leases}
+            for item in self.table.get_many(call, wanted):
+                key = it.key_of(item)
+                same = int(item[it.TOKEN]) == tokens[key] and it.TIMEOUT in item
+                if same and item[it.TIMEOUT] <= instant(past):
+                    ended.add(key)
+        return ended
+
+
+def foreign(description: str, item: it.Item) -> SchemaVersionError:
+    """Return the error for an item that Data Prepper, or somebody's hand, has written."""
+    problem = (
+        f"item {item.get(it.KEY)!a} of {item.get(it.SOURCE)!a} was written by Data Prepper, or by hand, after this "
+        "package took the table over. Two programs with different rules on one table lose work"
+    )
+    remedy = "Stop Data Prepper's pipelines on it, then run `airflow coordination store migrate` once more"
+    return SchemaVersionError(description, problem, remedy)

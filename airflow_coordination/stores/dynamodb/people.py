@@ -1,0 +1,71 @@
+"""People's actions, each in one transaction with its line in the audit."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import Key
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.writes import Act, Answer
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.changes import Moment
+from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, typed
+from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_prefix
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.places import instant
+from airflow_coordination.stores.dynamodb.requests import Table
+
+_TRIES: Final = 5
+
+
+def act(partitions: Partitions, write: Act) -> Answer:
+    """Carry out an action. What is not part of its condition may change between reading and writing: read again."""
+    call = Call(str(write.action), write.key)
+    seen = partitions.get(call, write.source, write.key)
+    for _ in range(_TRIES):
+        at = partitions.moment()
+        after = seen and steps.step(write, seen, at.now)
+        if seen is None or after is None:
+            return Answer(False, seen)
+        refusal = partitions.change(
+            call, write.source, write.key, changes.replace(seen, after, at), [_audited(write, at)]
+        )
+        if refusal is None:
+            return Answer(True, after)
+        seen = partitions.refused(call, refusal)
+    raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")
+
+
+def _audited(write: Act, at: Moment) -> dict[str, Any]:
+    item = {
+        SOURCE: belonging(write.source, AUDIT),
+        KEY: part_key(write.key, f"{instant(at.now)}|{write.op}"),
+        READABLE_KEY: write.key,
+        "at": to_micros(at.now),
+        "action": write.action.value,
+        "by": write.by,
+        "why": write.why,
+    }
+    return {"Put": {"Item": typed(item)}}
+
+
+def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:
+    """Return the people's actions on a partition, oldest first."""
+    call = Call("read the audit", key, writes=False)
+    condition = Key(SOURCE).eq(belonging(source, AUDIT)) & Key(KEY).begins_with(parts_prefix(key))
+    pages = table.pages(call, None, ConsistentRead=True, **query(condition))
+    return [
+        {
+            "key": item[READABLE_KEY],
+            "at": from_micros(int(item["at"])),
+            "action": item["action"],
+            "by": item["by"],
+            "why": item["why"],
+        }
+        for page in pages
+        for item in page
+    ]

@@ -1,0 +1,243 @@
+"""One request to one table: sent once, its time heard, its exception given the port's meaning."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    HTTPClientError,
+    NoCredentialsError,
+    NoRegionError,
+    ParamValidationError,
+    PartialCredentialsError,
+)
+
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.stores.calls import Call, no_schema
+from airflow_coordination.stores.dynamodb.items import Item, plain
+from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+
+_THROTTLED: Final = frozenset(
+    {
+        "LimitExceededException",
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "Throttling",
+        "ThrottlingError",
+        "ThrottlingException",
+    }
+)
+_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+_WHO: Final = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignatureException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "UnrecognizedClientException",
+    }
+)
+_NOT_SENT: Final = (EndpointConnectionError, ConnectTimeoutError)
+_NO_CREDENTIALS: Final = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, NoRegionError)
+_ACTION: Final = re.compile(r"\b(dynamodb|sts):[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The condition did not hold.
+
+    :param item: the item as it was, ``None`` when there is none.
+    """
+
+    item: Item | None
+
+
+class Table:
+    """A DynamoDB table and the client that reaches it.
+
+    :param make_client: makes boto3's low-level client for ``dynamodb``; again in a forked child.
+    :param name: the table's name.
+    :param clock: hears the time of every answer.
+    :param description: how errors name the place.
+    """
+
+    def __init__(self, make_client: Callable[[], Any], name: str, clock: ServiceClock, description: str) -> None:
+        self.name, self.clock, self.description = name, clock, description
+        self._make_client = make_client
+        self._client: tuple[int, Any] | None = None
+        self.requests: Counter[str] = Counter()
+        """How many requests were sent, by operation; refused and throttled ones also under those words."""
+        self._counting = threading.Lock()
+
+    @property
+    def client(self) -> Any:
+        """This process's client; its connections are not shared with a parent."""
+        with self._counting:
+            if self._client is None or self._client[0] != os.getpid():
+                self._client = (os.getpid(), self._make_client())
+            return self._client[1]
+
+    def close(self) -> None:
+        """Give the connections back; the next request makes new ones."""
+        with self._counting:
+            client, self._client = self._client, None
+        if client is not None and client[0] == os.getpid():
+            client[1].close()
+
+    def send(self, call: Call, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Send one request, and return its answer.
+
+        :raises CoordinationError: one of the port's, with the service's own as its cause.
+        """
+        self._count(operation)
+        try:
+            answer: dict[str, Any] = getattr(self.client, operation)(**arguments)
+        except ClientError as error:
+            self._hear(error.response)
+            raise self._meaning(error, call, operation) from error
+        except (BotoCoreError, HTTPClientError) as error:
+            raise self._unheard(error, call) from error
+        self._hear(answer)
+        return answer
+
+    def attempt(self, call: Call, operation: str, **arguments: Any) -> dict[str, Any] | Refusal:
+        """Send a conditional write of one item; return its answer, or the item that refused it."""
+        try:
+            return self.send(
+                call, operation, TableName=self.name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **arguments
+            )
+        except CoordinationError as error:
+            refusal = _refused_by(error.__cause__)
+            if refusal is None:
+                raise
+            self._count("refused")
+            return refusal
+
+    def transact(self, call: Call, changes: list[dict[str, Any]]) -> Refusal | None:
+        """Write several items in one transaction; return the first one's refusal, ``None`` when it was applied."""
+        [(kind, first)] = changes[0].items()
+        guarded = {kind: {**first, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}
+        items = [
+            {kind: {"TableName": self.name, **arguments} for kind, arguments in change.items()}
+            for change in [guarded, *changes[1:]]
+        ]
+        try:
+            self.send(call, "transact_write_items", TransactItems=items)
+        except CoordinationError as error:
+            refusal = _refused_by(error.__cause__)
+            if refusal is None:
+                raise
+            self._count("refused")
+            return refusal
+        return None
+
+    def get(self, call: Call, key: Mapping[str, Any]) -> Item | None:
+        """Return one item, read so that every acknowledged write is seen."""
+        found = self.send(call, "get_item", TableName=self.name, Key=key, ConsistentRead=True).get("Item")
+        return plain(found) if found else None
+
+    def get_many(self, call: Call, keys: list[dict[str, Any]]) -> Iterator[Item]:
+        """Yield items, at most 100 keys at a time, read so that every acknowledged write is seen."""
+        wanted = {self.name: {"Keys": keys, "ConsistentRead": True}}
+        while wanted:
+            answer = self.send(call, "batch_get_item", RequestItems=wanted)
+            yield from (plain(item) for item in answer["Responses"].get(self.name, ()))
+            left = answer.get("UnprocessedKeys") or {}
+            if left == wanted:
+                raise call.unavailable(f"{self.description}: the table is throttled")
+            wanted = left
+
+    def pages(self, call: Call, limit: int | None, **arguments: Any) -> Iterator[list[Item]]:
+        """Yield a query's items, page by page, until ``limit`` items were read."""
+        left = limit
+        start: dict[str, Any] = {}
+        while left is None or left > 0:
+            bound = {"Limit": left} if left is not None else {}
+            answer = self.send(call, "query", TableName=self.name, **arguments, **bound, **start)
+            yield [plain(item) for item in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+            left = None if left is None else left - answer["ScannedCount"]
+
+    def _count(self, what: str) -> None:
+        with self._counting:
+            self.requests[what] += 1
+
+    def _hear(self, answer: Mapping[str, Any]) -> None:
+        headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        self.clock.hear(headers.get("date"))
+
+    def _meaning(self, error: ClientError, call: Call, operation: str) -> CoordinationError:
+        code, message = _code(error), error.response["Error"].get("Message", "")
+        where = f"{self.description}: {message or code}"
+        if code in _THROTTLED or code == "TransactionCanceledException":
+            if code in _THROTTLED or "Throttl" in message or "Throughput" in message:
+                self._count("throttled")
+            return call.unavailable(where)
+        status = error.response["ResponseMetadata"].get("HTTPStatusCode", 500)
+        if status >= 500 or code == "TransactionInProgressException":
+            return call.lost(where)
+        return self._settings_problem(error, call, operation) or call.refused(where)
+
+    def _settings_problem(self, error: ClientError, call: Call, operation: str) -> CoordinationError | None:
+        """Return the error for what repeating cannot cure, ``None`` when it is something about this one request."""
+        code, message = _code(error), error.response["Error"].get("Message", "")
+        if error.operation_name == "AssumeRole":
+            remedy = "Check the role's trust policy and sts_external_id"
+            return SettingsError("sts_role_arn", self.description, f"cannot be assumed: {message or code}", remedy)
+        if code in _DENIED:
+            return self._denied(call, operation, message)
+        if code in _WHO:
+            return SettingsError("store", self.description, f"cannot be used: {message or code}", "Check credentials")
+        if code == "ResourceNotFoundException":
+            return no_schema(self.description, "there is no such table in this region and account")
+        if code == "ValidationException" and "key element" in message:
+            return no_schema(self.description, f"the table has another shape: {message}")
+        return None
+
+    def _denied(self, call: Call, operation: str, message: str) -> CoordinationError:
+        named = _ACTION.search(message)
+        action = named[0] if named else "dynamodb:" + "".join(part.capitalize() for part in operation.split("_"))
+        remedy = f"Allow {action}; see `airflow coordination iam` for what this role needs"
+        return call.refused(f"{self.description} denies it: {message}", remedy)
+
+    def _unheard(self, error: Exception, call: Call) -> CoordinationError:
+        where = f"{self.description}: {error}"
+        if isinstance(error, _NO_CREDENTIALS):
+            return SettingsError("store", self.description, f"cannot be used: {error}", "Give credentials and a region")
+        if isinstance(error, ParamValidationError):
+            return call.refused(where)
+        return call.unavailable(where) if isinstance(error, _NOT_SENT) else call.lost(where)
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _refused_by(error: BaseException | None) -> Refusal | None:
+    """Return the refusal that an exception of the service is, ``None`` when it is something else."""
+    if not isinstance(error, ClientError):
+        return None
+    if _code(error) == "ConditionalCheckFailedException":
+        item = error.response.get("Item")
+        return Refusal(plain(item) if item else None)
+    for reason in error.response.get("CancellationReasons") or ():
+        if reason.get("Code") == "ConditionalCheckFailed":
+            item = reason.get("Item")
+            return Refusal(plain(item) if item else None)
+    return None

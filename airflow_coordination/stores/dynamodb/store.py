@@ -1,0 +1,271 @@
+"""The store port on a DynamoDB table: each step one conditional write, told apart from its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import Attr, ConditionBase, Key
+
+from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.writes import (
+    AcquireHinted,
+    AcquireNext,
+    Act,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    OwnerWrite,
+    Retake,
+    Sweep,
+)
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import heads, people
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.acquiring import Acquiring
+from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.stores.dynamodb.counting import Counting
+from airflow_coordination.stores.dynamodb.creating import Creating
+from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
+from airflow_coordination.stores.dynamodb.layout import make_table, read_facts, write_facts
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.owning import Owning
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED, FRESH, PARKED, instant
+from airflow_coordination.stores.dynamodb.queue import Queue
+from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+from airflow_coordination.stores.dynamodb.sweeping import Sweeping
+from airflow_coordination.stores.facts import StoreFacts
+
+U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
+CREATE_PAGE: Final = 100
+LOOK: Final = 1_000
+"""How far the outlook counts: of each kind no more than this many."""
+
+
+class DynamoDBStore:
+    """Keeps partitions in a DynamoDB table under Data Prepper's names; no step is ever repeated here.
+
+    :param options: where the table is, and how it is made.
+    :param clock: decides when leases end instead of the service's own time, for tests.
+    :param client: makes the client; a boto3 session of the environment unless Airflow's connection gives another.
+    :param randomness: injected chance.
+    """
+
+    has_fused_step: Final = False
+    create_page: Final = CREATE_PAGE
+
+    def __init__(
+        self,
+        options: DynamoDBOptions,
+        clock: Clock | None = None,
+        client: Callable[[DynamoDBOptions], Any] = make_client,
+        randomness: Randomness | None = None,
+    ) -> None:
+        self.options = options
+        self.table = Table(lambda: client(options), options.table_name, ServiceClock(clock), self.description)
+        self._facts: StoreFacts | None = None
+        partitions = Partitions(self.table)
+        queue = Queue(self.table)
+        self._partitions, self._queue = partitions, queue
+        self._counting = Counting(self.table, SystemClock())
+        self._acquiring = Acquiring(partitions, queue, self._counting, randomness or Randomness())
+        self._creating = Creating(partitions)
+        self._owning = Owning(partitions, options.ttl)
+        self._sweeping = Sweeping(partitions, queue, self._acquiring)
+
+    # -- what it is -------------------------------------------------------------------------------------------
+
+    @property
+    def store_id(self) -> str:
+        """The id this store was given when it was set up (promise S18)."""
+        return self._ready().store_id
+
+    @property
+    def description(self) -> str:
+        """The table's address, for people."""
+        return self.options.url
+
+    @property
+    def reference(self) -> str | None:
+        """A URL without credentials that opens this store."""
+        return self.options.url
+
+    def setup(self) -> None:
+        """Make the table if it is absent, check it, take it over from Data Prepper if that made it; idempotent."""
+        make_table(self.table, self.options)
+        write_facts(self.table)
+        self._facts = read_facts(self.table)
+
+    def close(self) -> None:
+        """Bring what was counted, and give the connections back."""
+        if self._facts is not None:
+            self._counting.bring()
+        self.table.close()
+
+    def now(self) -> datetime:
+        """Return the service's time, as its newest answer gave it."""
+        self._ready()
+        return self.table.clock.now()
+
+    def _ready(self) -> StoreFacts:
+        """Return the store's id, having checked its schema and heard the service's time once in this process."""
+        if self._facts is None:
+            self._facts = read_facts(self.table)
+        return self._facts
+
+    # -- steps ------------------------------------------------------------------------------------------------
+
+    def register(self, source: str, facts: dict[str, Any]) -> None:
+        """Record or refresh a source and what is known of it."""
+        self._ready()
+        item = {it.SOURCE: SOURCES, it.KEY: source, "facts": json.dumps(facts, sort_keys=True)}
+        self.table.send(Call("register the source", source), "put_item", TableName=self.table.name, Item=it.typed(item))
+
+    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """Return the registered sources with their facts, by name."""
+        self._ready()
+        call = Call("list the sources", writes=False)
+        pages = self.table.pages(call, None, ConsistentRead=True, **query(Key(it.SOURCE).eq(SOURCES)))
+        return [(item[it.KEY], json.loads(item["facts"])) for page in pages for item in page]
+
+    def create(self, write: Create) -> Created:
+        """Create what is absent, in this order; repeated, it goes on and counts the same."""
+        self._ready()
+        created = self._creating.create(write)
+        self._counting.moved(write.source, None, U, created.created)
+        return created
+
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+        self._ready()
+        return self._acquiring.next(write) if write.key is None else self._acquiring.known(write, write.key)
+
+    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+        """Acquire one known partition."""
+        self._ready()
+        return self._acquiring.retake(write) if isinstance(write, Retake) else self._acquiring.hinted(write)
+
+    def write(self, write: OwnerWrite) -> Answer:
+        """Apply an owner's write under its fence."""
+        self._ready()
+        answer = self._owning.write(write)
+        if answer.applied and isinstance(write, End):
+            self._counting.moved(write.source, A, write.status)
+        return answer
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """Complete, then acquire: two steps here, so :attr:`has_fused_step` is false and no coordinator calls it."""
+        ended = self.write(end)
+        return FusedAnswer(ended, self.acquire_next(following) if ended.applied else None)
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due."""
+        self._ready()
+        swept = self._sweeping.sweep(write)
+        self._counting.moved(write.source, C, U, swept.reopened)
+        self._counting.moved(write.source, A, U, swept.reclaimed)
+        self._counting.moved(write.source, A, C, swept.parked)
+        return swept
+
+    def act(self, write: Act) -> Answer:
+        """Carry out a person's action, audited in the same transaction."""
+        self._ready()
+        answer = people.act(self._partitions, write)
+        if answer.applied and answer.partition is not None:
+            after = None if answer.partition.deleted else answer.partition.status
+            self._counting.moved(write.source, write.seen.status, after)
+        return answer
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def get(self, source: str, key: str) -> Partition | None:
+        """Return one partition, tombstones included, with every acknowledged write in it."""
+        self._ready()
+        return self._partitions.get(Call("read a partition", key, writes=False), source, key)
+
+    def find_nonce(self, source: str, nonce: str) -> Partition | None:
+        """Return the ASSIGNED partition whose fence has this nonce."""
+        self._ready()
+        return self._acquiring.find_nonce(source, nonce)
+
+    def find_task(self, source: str, task: str) -> Sequence[Partition]:
+        """Return the ASSIGNED partitions held by any try of this task identity."""
+        self._ready()
+        return self._acquiring.find_task(source, task)
+
+    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+        self._ready()
+        condition: ConditionBase = Key(it.SOURCE).eq(source)
+        if after:
+            condition &= Key(it.KEY).gt(stored_key(after))
+        kept: ConditionBase = Attr(it.DELETED).not_exists()
+        if status is not None:
+            kept &= Attr(it.STATUS).eq(str(status))
+        call = Call("list partitions", writes=False)
+        found: list[Partition] = []
+        for page in self.table.pages(call, None, ConsistentRead=True, **query(condition, kept=kept)):
+            found += [self._partitions.decode(call, item) for item in page[: limit - len(found)]]
+            if len(found) >= limit:
+                break
+        return found
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
+        """Return key and token of what can be acquired now, in the acquisition order.
+
+        As the index knows it; leases that seem to have ended are read once more, because renewals do not move them.
+        """
+        self._ready()
+        call, past = Call("list what is claimable", writes=False), self.table.clock.surely_past()
+        rows = self._queue.in_order(call, source, past, limit)
+        expired = self._partitions.expired(call, [row.seen for row in rows if row.seen.status is A], past)
+        held = [row for row in rows if row.seen.status is not A or row.seen.key in expired]
+        return [(row.seen.key, row.seen.token) for row in held[:limit]]
+
+    def counts(self, source: str) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status, all four named; see :mod:`.counting`."""
+        self._ready()
+        return self._counting.counts(source, self.table.clock.now())
+
+    def outlook(self, source: str) -> Outlook:
+        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
+        self._ready()
+        call, now = Call("look ahead", writes=False), self.table.clock.now()
+        past = self.table.clock.surely_past()
+        count = self._queue.count
+        due = len(self._queue.reopening(call, source, past, LOOK))
+        closed = count(call, source, C, Key(it.STANDING).lt(PARKED), LOOK)
+        delayed = count(call, source, U, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK)
+        return Outlook(
+            claimable=len(self.claimable(source, 1)),
+            assigned=count(call, source, A, None, LOOK),
+            waiting=closed - due + delayed,
+            parked=count(call, source, C, Key(it.STANDING).eq(PARKED), LOOK),
+            completed=self.counts(source)[D],
+            next_due=self._queue.first_due(call, source, now),
+        )
+
+    def heads(
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+    ) -> Sequence[HeadRecord]:
+        """Return head records by key in byte order, then by dataset."""
+        self._ready()
+        return heads.heads(self.table, source, dataset, key, after, limit)
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first."""
+        self._ready()
+        return people.audit(self.table, source, key)

@@ -1,0 +1,77 @@
+"""Sweeps: what is due becomes claimable, what was lost is taken back; each partition by one conditional update."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.acquiring import Acquiring
+from airflow_coordination.stores.dynamodb.creating import PARALLEL
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.queue import Candidate, Queue
+
+
+class Sweeping:
+    """The step that reopens and reclaims.
+
+    :param partitions: the items.
+    :param queue: the index.
+    :param acquiring: moves renewed leases in the index.
+    """
+
+    def __init__(self, partitions: Partitions, queue: Queue, acquiring: Acquiring) -> None:
+        self._partitions, self._queue, self._acquiring = partitions, queue, acquiring
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due, at most ``limit`` of each; what was delayed goes back to its place."""
+        call, past = Call("sweep"), self._partitions.moment().past
+        source, limit = write.source, write.limit
+        work: list[tuple[Callable[[Candidate, Sweep], str], list[Candidate]]] = [
+            (self._reopen, self._queue.reopening(call, source, past, limit)),
+            (self._reclaim, self._queue.expired(call, source, past, limit)),
+            (self._promote, self._queue.delayed(call, source, past, limit)),
+        ]
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            done = Counter(
+                task.result() for task in [pool.submit(step, row, write) for step, rows in work for row in rows]
+            )
+        return Swept(done["reopened"], done["reclaimed"], done["parked"])
+
+    def _reopen(self, row: Candidate, write: Sweep) -> str:
+        call = Call("reopen", row.seen.key)
+        change = changes.reopen(row.seen, write.op, row.place, row.due, self._partitions.moment())
+        return "left" if self._partitions.change(call, write.source, row.seen.key, change) else "reopened"
+
+    def _promote(self, row: Candidate, write: Sweep) -> str:
+        change = changes.promote(row.seen, row.standing)
+        self._partitions.change(Call("queue", row.seen.key), write.source, row.seen.key, change)
+        return "promoted"
+
+    def _reclaim(self, row: Candidate, write: Sweep) -> str:
+        """Reclaim by what the index says; by what the item says when that refuses."""
+        call, seen, at = Call("reclaim", row.seen.key), row.seen, self._partitions.moment()
+        change = changes.reclaim(seen, write.op, row.place, write.max_lost_leases, row.due, at)
+        refusal = self._partitions.change(call, write.source, seen.key, change)
+        if refusal is None:
+            return "reclaimed"
+        now = self._partitions.refused(call, refusal)
+        if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
+            return "left"
+        return self._reclaim_seen(call, row, now, write)
+
+    def _reclaim_seen(self, call: Call, row: Candidate, now: Partition, write: Sweep) -> str:
+        at = self._partitions.moment()
+        after = steps.reclaim(now, write.op, at.past, write.max_lost_leases)
+        if after is None:
+            self._acquiring.follow_renewals(call, row)
+            return "left"
+        if self._partitions.change(call, write.source, now.key, changes.replace(now, after, at)):
+            return "left"
+        return "parked" if after.parked else "reclaimed"
