@@ -74,6 +74,9 @@ def test_spark_goes_where_this_process_goes_unless_the_user_said_otherwise(
     hadoop.unset("fs.s3a.path.style.access")
     check_output_root(spark, root)
     assert (hadoop.get("fs.s3a.endpoint"), hadoop.get("fs.s3a.path.style.access")) == (moto_server, "true")
+    hadoop.set("fs.s3a.endpoint", "http://for-all-services", "Set by Spark on a host from AWS_ENDPOINT_URL")
+    check_output_root(spark, root)
+    assert hadoop.get("fs.s3a.endpoint") == moto_server
     hadoop.set("fs.s3a.path.style.access", "false")
     hadoop.set("fs.s3a.endpoint", moto_server.removeprefix("http://"))
     check_output_root(spark, root)
