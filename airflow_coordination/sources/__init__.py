@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from airflow_coordination.sources.files import FileListing
     from airflow_coordination.sources.listing import object_listing
     from airflow_coordination.sources.objects import Listing, StoredObject
+    from airflow_coordination.sources.ranges import range_clause, sql_ranges
     from airflow_coordination.sources.s3 import S3Listing
 
 _ROOMS = {
@@ -22,8 +23,19 @@ _ROOMS = {
     "SourceError": "errors",
     "StoredObject": "objects",
     "object_listing": "listing",
+    "range_clause": "ranges",
+    "sql_ranges": "ranges",
 }
-__all__ = ["FileListing", "Listing", "S3Listing", "SourceError", "StoredObject", "object_listing"]
+__all__ = [
+    "FileListing",
+    "Listing",
+    "S3Listing",
+    "SourceError",
+    "StoredObject",
+    "object_listing",
+    "range_clause",
+    "sql_ranges",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -33,5 +33,5 @@ def wrapped(what: str, place: str) -> Iterator[None]:
     except CoordinationError:
         raise
     except Exception as error:
-        problem = f"answers {type(error).__name__}: {error}"
+        problem = f"answers {type(error).__name__}: {getattr(error, 'orig', None) or error}"
         raise SourceError(what, place, problem, "Check its name, and that this process may read there") from error
