@@ -1,0 +1,95 @@
+"""The engines with a client each, and a table of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from airflow_coordination.leases.clock import Clock
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.client import make_client
+
+REGION = "us-east-1"
+TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), "moto"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A server that speaks DynamoDB.
+
+    :param endpoint: its address.
+    :param client: one for all tests; making one costs more than most tests.
+    """
+
+    endpoint: str
+    client: Any
+
+    def options(self, table: str, **options: Any) -> DynamoDBOptions:
+        """Return the options of a store on a table."""
+        where = {"table_name": table, "region": REGION, "endpoint_url": self.endpoint, "billing_mode": "on_demand"}
+        return DynamoDBOptions(**where | options)
+
+    def store(self, table: str, clock: Clock | None = None, **options: Any) -> DynamoDBStore:
+        """Return what a new process would have of a store; nothing is sent yet."""
+        return DynamoDBStore(self.options(table, **options), clock, client=lambda _: self.client)
+
+    def delete(self, table: str) -> None:
+        """Delete a table, if it was made."""
+        with suppress(self.client.exceptions.ResourceNotFoundException):
+            self.client.delete_table(TableName=table)
+
+
+def _engine(endpoint: str) -> Iterator[Engine]:
+    options = DynamoDBOptions(table_name="any", region=REGION, endpoint_url=endpoint)
+    with closing(make_client(options)) as client:
+        yield Engine(endpoint, client)
+
+
+@pytest.fixture(scope="session")
+def local(dynamodb_local: str) -> Iterator[Engine]:
+    """DynamoDB Local alone."""
+    yield from _engine(dynamodb_local)
+
+
+@pytest.fixture(scope="session")
+def moto(moto_server: str) -> Iterator[Engine]:
+    """Moto alone."""
+    yield from _engine(moto_server)
+
+
+@pytest.fixture(params=TWO_ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """DynamoDB Local, then moto."""
+    engine: Engine = request.getfixturevalue(request.param)
+    return engine
+
+
+@pytest.fixture
+def table() -> str:
+    """Name of a table that nobody has made yet."""
+    return f"test-{uuid4().hex}"
+
+
+@pytest.fixture
+def store(engine: Engine, table: str) -> Iterator[DynamoDBStore]:
+    """A store that is set up in a new table, on each engine."""
+    yield from _set_up(engine, table)
+
+
+@pytest.fixture
+def local_store(local: Engine, table: str) -> Iterator[DynamoDBStore]:
+    """A store that is set up in a new table of DynamoDB Local."""
+    yield from _set_up(local, table)
+
+
+def _set_up(engine: Engine, table: str) -> Iterator[DynamoDBStore]:
+    store = engine.store(table)
+    store.setup()
+    yield store
+    store.close()
+    engine.delete(table)
