@@ -63,6 +63,15 @@ TIMERS = (
         SECONDS,
     ),
     Constant("PostgreSQL: wait for the answer beyond that", "stores.sql.postgres", "GRACE_SECONDS", SECONDS),
+    Constant("DynamoDB: margin on the service's own time", "stores.dynamodb.service_clock", "MARGIN"),
+    Constant("DynamoDB: wait for a connection", "stores.dynamodb.client", "CONNECT_SECONDS", SECONDS),
+    Constant("DynamoDB: wait for an answer", "stores.dynamodb.client", "READ_SECONDS", SECONDS),
+    Constant(
+        "DynamoDB: how long a deleted partition's token and endings are kept",
+        "stores.dynamodb.changes",
+        "TOMBSTONE_LIFE",
+    ),
+    Constant("DynamoDB: how long exact counts serve", "stores.dynamodb.counting", "EXACT_FOR"),
     Constant("PostgreSQL: how long the mark of used-up new partitions serves", "stores.sql.marks", "SECONDS", SECONDS),
     Constant(
         "Driver: a function's time to come back after its Spark jobs are cancelled",
@@ -89,5 +98,13 @@ LIMITS = (
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Endings that a partition remembers", "leases.partition", "RING_SIZE"),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
+    Constant("DynamoDB: partitions created in one step", "stores.dynamodb.store", "CREATE_PAGE"),
+    Constant("DynamoDB: requests of one step under way at a time", "stores.dynamodb.creating", "PARALLEL"),
+    Constant(
+        "DynamoDB: progress or blocks above this get an item of their own",
+        "stores.dynamodb.texts",
+        "INLINE_BYTES",
+        unit("bytes of UTF-8"),
+    ),
     Constant("PostgreSQL: connections of one process (`pool_size`)", "stores.sql.postgres", "POOL_SIZE"),
 )

@@ -14,7 +14,6 @@ from airflow_coordination.leases.names import GLOBAL_STATE_KEY
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.supply import (
     Supplier,
     SupplierPages,
@@ -42,7 +41,7 @@ class Creation(Participant):
         page: list[NewPartition] = []
         for new in encoded(partitions):
             page.append(new)
-            if len(page) >= CREATE_PAGE:
+            if len(page) >= self.store.create_page:
                 total += self._create(page)
                 page = []
         return total + self._create(page) if page else total

@@ -51,6 +51,10 @@ class PartitionStore(Protocol):
     def has_fused_step(self) -> bool:
         """Whether :meth:`complete_and_acquire` is one commit."""
 
+    @property
+    def create_page(self) -> int:
+        """How many partitions one :meth:`create` gets at most, so that it is done within a request's deadline."""
+
     def setup(self) -> None:
         """Create the schema or migrate it to this code's version. Idempotent."""
 

@@ -18,6 +18,7 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,
@@ -70,6 +71,7 @@ class InMemoryStore:
     """
 
     has_fused_step: Final = True
+    create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"
 

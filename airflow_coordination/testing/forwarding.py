@@ -59,6 +59,10 @@ class ForwardingStore:
     def has_fused_step(self) -> bool:  # noqa: D102
         return self.store.has_fused_step
 
+    @property
+    def create_page(self) -> int:  # noqa: D102
+        return self.store.create_page
+
     def setup(self) -> None:  # noqa: D102
         self.store.setup()
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
 
+pytestmark = pytest.mark.slow
+
+
+@cache
+def _client(endpoint: str) -> Any:
+    """One client for all tests on an engine: making one takes longer than most tests."""
+    return make_client(DynamoDBOptions(table_name="any", region="us-east-1", endpoint_url=endpoint))
+
 
 def _factory(endpoint: str) -> StoreFactory:
-    url = f"dynamodb://{uuid4().hex}?region=us-east-1&endpoint_url={endpoint}&billing_mode=on_demand"
-    return lambda clock: open_store(url, clock=clock)
+    options = DynamoDBOptions(
+        table_name=uuid4().hex, region="us-east-1", endpoint_url=endpoint, billing_mode="on_demand"
+    )
+    return lambda clock: DynamoDBStore(options, clock, client=lambda _: _client(endpoint))
 
 
-@pytest.mark.slow
 class TestMoto(StoreConformance):
     @pytest.fixture
     def store_factory(self, moto_server: str) -> StoreFactory:
         return _factory(moto_server)
 
 
-@pytest.mark.slow
 class TestDynamoDBLocal(StoreConformance):
     @pytest.fixture
     def store_factory(self, dynamodb_local: str) -> StoreFactory:

@@ -46,6 +46,7 @@ from airflow_coordination.stores.facts import StoreFacts
 
 U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
 CREATE_PAGE: Final = 100
+"""At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""
 LOOK: Final = 1_000
 """How far the outlook counts: of each kind no more than this many."""
 

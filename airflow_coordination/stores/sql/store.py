@@ -13,6 +13,7 @@ from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
@@ -58,6 +59,7 @@ class SqlStore(ABC):
     """
 
     has_fused_step: Final = True
+    create_page: Final = CREATE_PAGE
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self.database = database
