@@ -13,6 +13,8 @@ SCHEME: Final = "s3a"
 CONNECTOR: Final = "org.apache.hadoop:hadoop-aws"
 COMMITTER: Final = "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol"
 """Its presence makes Spark (4.1 and later) commit on S3 without copying: it is in spark-hadoop-cloud."""
+_OTHER_NAMES: Final = ("s3", "s3n")
+"""Names of S3 that some distributions of Spark know and Spark itself does not."""
 _CLASS: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _PROPERTIES: Final = "META-INF/maven/org.apache.hadoop/hadoop-aws/pom.properties"
 
@@ -31,9 +33,13 @@ def prepare(context: Any, address: str) -> None:
         to another service.
     :raises OutputError: when this process has no client for S3.
     """
-    if urlsplit(address).scheme != SCHEME:
-        return
+    scheme = urlsplit(address).scheme
     hadoop = context._jsc.hadoopConfiguration()
+    if scheme in _OTHER_NAMES and hadoop.get(f"fs.{scheme}.impl") is None:
+        remedy = f"Write it as {SCHEME}{address.removeprefix(scheme)}"
+        raise SettingsError("output_root", address, f"has the scheme {scheme}, which this Spark does not know", remedy)
+    if scheme != SCHEME:
+        return
     if hadoop.get(f"fs.{SCHEME}.impl") == _CLASS:
         _check_connector(context, hadoop, address)
     _share_endpoint(hadoop, address, s3_endpoint(address))

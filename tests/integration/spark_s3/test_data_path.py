@@ -14,6 +14,7 @@ from airflow_coordination.outputs import OutputError, published_manifests
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.stores import open_store
 
+SQL = "org.apache.spark.sql.execution"
 FAST = Settings(retry_delay=timedelta(0))
 
 
@@ -90,6 +91,31 @@ def test_blocks_of_two_tenures_are_read_once_and_nothing_is_copied(
     assert rows() == [(n, n % 2) for n in range(8)]
     assert (copies, uploads()) == ([], [])
     assert [key for key in keys() if "_temporary" in key or "__magic" in key] == []
+
+
+def test_without_sparks_binding_rows_are_the_same_and_files_are_copied_twice(
+    spark, run, rows, copies, coordinator
+) -> None:
+    coordinator.create_partitions(["p"])
+    standard = {
+        "spark.sql.sources.commitProtocolClass": f"{SQL}.datasources.SQLHadoopMapReduceCommitProtocol",
+        "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    }
+
+    def main(spark, lease):
+        write(lease, spark.range(20).repartition(2))
+        return Complete()
+
+    before = {name: spark.conf.get(name) for name in standard}
+    try:
+        for name, value in standard.items():
+            spark.conf.set(name, value)
+        assert run(main).completed == 1
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert rows() == [(n,) for n in range(20)]
+    assert len(copies) == 4
 
 
 def test_a_zombies_rows_are_never_read(spark, run, rows, store, coordinator) -> None:

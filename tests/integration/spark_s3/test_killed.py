@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
+
+import pytest
 
 from airflow_coordination.outputs import collect
 from airflow_coordination.spark import Complete, drain, read_completed
 from tests.integration.spark.drivers import Task, connector
 
+SECRET = "a-key-for-nobodys-eyes"
 
-def test_what_a_killed_writer_leaves_is_collected_and_nothing_else(spark, task: Task, keys, uploads) -> None:
+
+def arguments_below(leader: int) -> str:
+    """Return the arguments of all processes that a driver and its JVM consist of."""
+    found = [path for path in Path("/proc").glob("[0-9]*") if belongs(path, leader)]
+    assert len(found) > 1
+    return " ".join((path / "cmdline").read_text() for path in found)
+
+
+def belongs(process: Path, leader: int) -> bool:
+    with suppress(OSError, ProcessLookupError):
+        return os.getpgid(int(process.name)) == leader
+    return False
+
+
+def test_what_a_killed_writer_leaves_is_collected_and_nothing_else(
+    spark, task: Task, keys, uploads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task.conf = connector()
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     driver = task.start("half_written.py", coordinator.get_next_partition())
     driver.reached("half written")
+    assert SECRET not in driver.text() + arguments_below(driver.process.pid)
     driver.send(signal.SIGKILL)
     driver.wait()
     assert len(uploads()) == 1  # one file is whole, but only the end of the job would have shown it

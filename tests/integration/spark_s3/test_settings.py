@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import s3fs
 
 from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.spark import Complete, drain
@@ -92,6 +93,30 @@ def test_two_services_are_refused(spark, root, s3, bucket, moto_server, hadoop, 
     assert str(refused.value) == (
         f"fs.s3a.endpoint='minio.example:9000': is where Spark opens {root}, but this process's own S3 client goes to "
         f"{moto_server}. Set AWS_ENDPOINT_URL_S3 to minio.example:9000 where driver, readers and collector run"
+    )
+
+
+def test_amazons_own_service_needs_no_setting(spark, root, s3, hadoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    s3fs.S3FileSystem.clear_instance_cache()
+    hadoop.set("fs.s3a.endpoint", "s3.eu-west-1.amazonaws.com")
+    hadoop.set("fs.s3a.path.style.access", "false")
+    check_output_root(spark, root)
+    assert hadoop.get("fs.s3a.endpoint") == "s3.eu-west-1.amazonaws.com"
+    assert hadoop.get("fs.s3a.path.style.access") == "false"
+    hadoop.set("fs.s3a.endpoint", "https://minio.example")
+    with pytest.raises(
+        SettingsError, match=r"own S3 client goes to https://s3\..*amazonaws\.com\. Set AWS_ENDPOINT_URL_S3"
+    ):
+        check_output_root(spark, root)
+
+
+def test_a_name_of_s3_that_spark_does_not_know_is_corrected(spark, bucket) -> None:
+    with pytest.raises(SettingsError) as refused:
+        check_output_root(spark, f"s3://{bucket}/out")
+    assert str(refused.value) == (
+        f"output_root='s3://{bucket}/out': has the scheme s3, which this Spark does not know. "
+        f"Write it as s3a://{bucket}/out"
     )
 
 
