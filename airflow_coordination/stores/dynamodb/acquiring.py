@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
+from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, of_rank
+from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
 PAGE: Final = 25
@@ -146,7 +148,8 @@ class Acquiring:
         all workers would lose all races but one (Data Prepper's acquirers do).
         """
         call = Call("acquire a partition")
-        for candidates in self._classes(call, write.source, new_first=write.new_first):
+        past = self._partitions.moment().past
+        for candidates in batches(self._queue, call, write.source, past, PAGE, new_first=write.new_first):
             while candidates:
                 candidate = candidates.pop(0)
                 if self._is_old(candidate):
@@ -156,17 +159,6 @@ class Acquiring:
                     return found
                 self._randomness.shuffle(candidates)
         return None
-
-    def _classes(self, call: Call, source: str, *, new_first: bool) -> Iterator[list[Candidate]]:
-        """Yield the classes in order; what a class needs is asked for only when the ones before it are used up."""
-        past = self._partitions.moment().past
-        waiting = self._queue.waiting(call, source, past, PAGE)
-        if new_first:
-            yield of_rank(waiting, Rank.NEW)
-        yield of_rank(waiting, Rank.CRASHED, self._queue.expired(call, source, past, PAGE))
-        yield of_rank(waiting, Rank.REOPENED, self._queue.reopening(call, source, past, PAGE))
-        if not new_first:
-            yield of_rank(waiting, Rank.NEW)
 
     def _is_old(self, candidate: Candidate) -> bool:
         known = self._tokens.get(candidate.seen.source, candidate.seen.key)
@@ -223,7 +215,7 @@ class Acquiring:
 
     def _held(self, call: Call, source: str, wanted: Callable[[Partition], bool]) -> Iterator[Partition]:
         """Yield the ASSIGNED partitions that are wanted, judged by their rows first and then read whole."""
-        for row in self._queue.rows(call, source, PartitionStatus.ASSIGNED, None, None):
+        for row in chain.from_iterable(self._queue.pages(call, source, PartitionStatus.ASSIGNED, None, LOOK)):
             found = self._partitions.get(call, source, row.seen.key) if wanted(row.seen) else None
             if found is not None and _assigned(found) and wanted(found):
                 yield found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import Final
 
@@ -28,6 +29,8 @@ from airflow_coordination.stores.dynamodb.places import (
 from airflow_coordination.stores.dynamodb.requests import Table
 
 INDEX: Final = "source-status"
+LOOK: Final = 1_000
+"""How far one look at the index goes: of each kind no more rows than this."""
 _RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
 
 
@@ -69,45 +72,53 @@ class Queue:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def rows(
-        self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int | None
-    ) -> list[Candidate]:
-        """Return the rows of a status in the order they stand, at most ``limit`` of them."""
+    def pages(
+        self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, size: int
+    ) -> Iterator[list[Candidate]]:
+        """Yield the rows of a status in the order they stand, page by page as they are wanted."""
         condition: ConditionBase = Key(it.COMBINATION).eq(combination(source, status))
         arguments = query(condition & within if within is not None else condition)
-        pages = self._table.pages(call, limit, IndexName=INDEX, **arguments)
-        return [_candidate(item, status) for page in pages for item in page]
+        for page in self._table.pages(call, size, IndexName=INDEX, **arguments):
+            yield [_candidate(item, status) for item in page]
 
-    def expired(self, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-        """Return leases that had ended when they were last put into the index; some may have been renewed since."""
-        return self.rows(call, source, PartitionStatus.ASSIGNED, Key(it.STANDING).lte(instant(past)), limit)
+    def rows(
+        self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int
+    ) -> list[Candidate]:
+        """Return the first ``limit`` rows of a status."""
+        return first(self.pages(call, source, status, within, limit), limit)
 
-    def reopening(self, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-        """Return closed partitions whose time has come."""
-        return self.rows(call, source, PartitionStatus.CLOSED, Key(it.STANDING).lte(instant(past)), limit)
+    def expired(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
+        """Yield leases that had ended when they were last put into the index; some may have been renewed since."""
+        return self.pages(call, source, PartitionStatus.ASSIGNED, Key(it.STANDING).lte(instant(past)), size)
 
-    def delayed(self, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-        """Return waiting partitions whose delay is over."""
+    def reopening(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
+        """Yield closed partitions whose time has come."""
+        return self.pages(call, source, PartitionStatus.CLOSED, Key(it.STANDING).lte(instant(past)), size)
+
+    def delayed(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
+        """Yield waiting partitions whose delay is over."""
         within = Key(it.STANDING).between(DELAYED, DELAYED + instant(past))
-        return self.rows(call, source, PartitionStatus.UNASSIGNED, within, limit)
+        return self.pages(call, source, PartitionStatus.UNASSIGNED, within, size)
 
-    def waiting(self, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-        """Return what waits and can be had: the crashed, the reopened, and the new ones, at most ``limit`` in all.
+    def waiting(
+        self, call: Call, source: str, past: datetime, size: int, above: str = CRASHED
+    ) -> Iterator[tuple[Rank, list[Candidate]]]:
+        """Yield what waits and can be had, class by class, in pieces of at most ``size``.
 
-        One query, unless so many partitions are delayed that no new one is among the first ``limit``.
+        The delayed stand before the new ones, so that one query finds those whose delay is over and new ones. Where
+        a whole page of others is delayed, the next query leaps over them.
+
+        :param above: where to begin: at the crashed, or with ``DELAYED`` at the class "new".
         """
         status = PartitionStatus.UNASSIGNED
-        found = self.rows(call, source, status, None, limit)
-        if len(found) >= limit and found[-1].standing.startswith(DELAYED):
-            found += self.rows(call, source, status, Key(it.STANDING).gte(FRESH), limit)
-        return [row for row in found if not row.standing.startswith(DELAYED) or row.since <= instant(past)]
-
-    def in_order(self, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-        """Return what can be acquired, by class and inside each class by priority and age."""
-        waiting = self.waiting(call, source, past, limit)
-        crashed = of_rank(waiting, Rank.CRASHED, self.expired(call, source, past, limit))
-        reopened = of_rank(waiting, Rank.REOPENED, self.reopening(call, source, past, limit))
-        return [*crashed, *reopened, *of_rank(waiting, Rank.NEW)]
+        for page in self.pages(call, source, status, Key(it.STANDING).gte(above), size):
+            due = [row for row in page if not row.standing.startswith(DELAYED) or row.since <= instant(past)]
+            for rank, rows in groupby(due, key=attrgetter("rank")):
+                yield rank, list(rows)
+            if len(page) >= size and page[-1].standing.startswith(DELAYED) and page[-1].since > instant(past):
+                for fresh in self.pages(call, source, status, Key(it.STANDING).gte(FRESH), size):
+                    yield Rank.NEW, fresh
+                return
 
     def first_due(self, call: Call, source: str, now: datetime) -> datetime | None:
         """Return when the next lease ends, the next partition reopens, or the next delay is over."""
@@ -131,9 +142,9 @@ class Queue:
         return int(answer["Count"])
 
 
-def of_rank(waiting: Iterable[Candidate], rank: Rank, more: Iterable[Candidate] = ()) -> list[Candidate]:
-    """Return the candidates of one class, in order."""
-    return sorted([*(row for row in waiting if row.rank is rank), *more], key=attrgetter("order"))
+def first(pages: Iterable[list[Candidate]], limit: int) -> list[Candidate]:
+    """Return the first ``limit`` rows of some pages, asking for no more of them than that takes."""
+    return list(islice(chain.from_iterable(pages), limit))
 
 
 def _candidate(item: it.Item, status: PartitionStatus) -> Candidate:

@@ -161,18 +161,19 @@ class Table:
                 raise call.unavailable(f"{self.description}: the table is throttled")
             wanted = left
 
-    def pages(self, call: Call, limit: int | None, **arguments: Any) -> Iterator[list[Item]]:
-        """Yield a query's items, page by page, until ``limit`` items were read."""
-        left = limit
+    def pages(self, call: Call, size: int | None, **arguments: Any) -> Iterator[list[Item]]:
+        """Yield a query's items, page by page; the next page is asked for when it is wanted.
+
+        :param size: items read for a page, before any filter; as many as the service gives when ``None``.
+        """
+        bound = {"Limit": size} if size is not None else {}
         start: dict[str, Any] = {}
-        while left is None or left > 0:
-            bound = {"Limit": left} if left is not None else {}
+        while True:
             answer = self.send(call, "query", TableName=self.name, **arguments, **bound, **start)
             yield [plain(item) for item in answer["Items"]]
             if "LastEvaluatedKey" not in answer:
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-            left = None if left is None else left - answer["ScannedCount"]
 
     def _count(self, what: str) -> None:
         with self._counting:

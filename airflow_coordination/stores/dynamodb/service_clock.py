@@ -23,13 +23,13 @@ class ServiceClock:
     """
 
     def __init__(self, injected: Clock | None = None, local: Clock | None = None) -> None:
-        self._injected, self._local = injected, local or SystemClock()
+        self.injected, self._local = injected, local or SystemClock()
         self._heard: tuple[datetime, float] | None = None
 
     @property
     def is_set(self) -> bool:
         """Whether the time is known yet."""
-        return self._injected is not None or self._heard is not None
+        return self.injected is not None or self._heard is not None
 
     def hear(self, date: str | None) -> None:
         """Take the time from an answer's ``Date`` header."""
@@ -41,8 +41,8 @@ class ServiceClock:
 
         :raises LookupError: before the first answer.
         """
-        if self._injected is not None:
-            return self._injected.now()
+        if self.injected is not None:
+            return self.injected.now()
         if self._heard is None:
             raise LookupError("no answer of the service was heard yet")
         date, at = self._heard
@@ -50,4 +50,4 @@ class ServiceClock:
 
     def surely_past(self) -> datetime:
         """Return the newest moment that has surely passed: what ended by then can be taken."""
-        return self.now() if self._injected is not None else self.now() - MARGIN
+        return self.now() if self.injected is not None else self.now() - MARGIN

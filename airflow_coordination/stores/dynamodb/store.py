@@ -27,7 +27,7 @@ from airflow_coordination.leases.writes import (
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import heads, people
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.acquiring import Acquiring
+from airflow_coordination.stores.dynamodb.acquiring import PAGE, Acquiring
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
@@ -35,10 +35,11 @@ from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
 from airflow_coordination.stores.dynamodb.layout import make_table, read_facts, write_facts
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.order import in_order
 from airflow_coordination.stores.dynamodb.owning import Owning
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED, FRESH, PARKED, instant
-from airflow_coordination.stores.dynamodb.queue import Queue
+from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, first
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
 from airflow_coordination.stores.dynamodb.sweeping import Sweeping
@@ -47,8 +48,6 @@ from airflow_coordination.stores.facts import StoreFacts
 U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
 CREATE_PAGE: Final = 100
 """At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""
-LOOK: Final = 1_000
-"""How far the outlook counts: of each kind no more than this many."""
 
 
 class DynamoDBStore:
@@ -226,7 +225,7 @@ class DynamoDBStore:
         """
         self._ready()
         call, past = Call("list what is claimable", writes=False), self.table.clock.surely_past()
-        rows = self._queue.in_order(call, source, past, limit)
+        rows = in_order(self._queue, call, source, past, max(limit, PAGE))
         expired = self._partitions.expired(call, [row.seen for row in rows if row.seen.status is A], past)
         held = [row for row in rows if row.seen.status is not A or row.seen.key in expired]
         return [(row.seen.key, row.seen.token) for row in held[:limit]]
@@ -242,7 +241,7 @@ class DynamoDBStore:
         call, now = Call("look ahead", writes=False), self.table.clock.now()
         past = self.table.clock.surely_past()
         count = self._queue.count
-        due = len(self._queue.reopening(call, source, past, LOOK))
+        due = len(first(self._queue.reopening(call, source, past, LOOK), LOOK))
         closed = count(call, source, C, Key(it.STANDING).lt(PARKED), LOOK)
         delayed = count(call, source, U, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK)
         return Outlook(

@@ -15,7 +15,7 @@ from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.creating import PARALLEL
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import Candidate, Queue
+from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
 
 
 class Sweeping:
@@ -34,9 +34,9 @@ class Sweeping:
         call, past = Call("sweep"), self._partitions.moment().past
         source, limit = write.source, write.limit
         work: list[tuple[Callable[[Candidate, Sweep], str], list[Candidate]]] = [
-            (self._reopen, self._queue.reopening(call, source, past, limit)),
-            (self._reclaim, self._queue.expired(call, source, past, limit)),
-            (self._promote, self._queue.delayed(call, source, past, limit)),
+            (self._reopen, first(self._queue.reopening(call, source, past, limit), limit)),
+            (self._reclaim, first(self._queue.expired(call, source, past, limit), limit)),
+            (self._promote, first(self._queue.delayed(call, source, past, limit), limit)),
         ]
         with ThreadPoolExecutor(PARALLEL) as pool:
             done = Counter(
