@@ -11,6 +11,7 @@ from airflow.cli.cli_config import ActionCommand, Arg, GroupCommand
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
 from airflow_coordination.cli.place import Place
 from airflow_coordination.cli.standalone import open_place, run
+from airflow_coordination.leases.port import PartitionStore
 
 _CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
 
@@ -38,10 +39,12 @@ def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
 
 
 def _place(args: argparse.Namespace) -> Place:
-    """Open the store of ``--store``, otherwise of the connection."""
-    if args.store:
-        return open_place(args)
+    """Return the place of ``--store``, otherwise of the connection."""
+    return open_place(args) if args.store else Place(lambda: _connected(args.conn_id))
+
+
+def _connected(conn_id: str) -> tuple[PartitionStore, str | None]:
     from airflow_coordination.hooks.coordination import CoordinationHook
 
-    hook = CoordinationHook(args.conn_id)
-    return Place(hook.get_conn(), hook.connection.partition_prefix)
+    hook = CoordinationHook(conn_id)
+    return hook.get_conn(), hook.connection.partition_prefix

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import acting, reading
+from airflow_coordination.cli import acting, iam, reading
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.partition import PartitionStatus
@@ -26,12 +26,12 @@ class Option:
 class Command:
     """One command.
 
-    :param run: does it; raises a ``CoordinationError`` when it cannot.
+    :param run: does it, and returns the exit code where it is not 0; raises a ``CoordinationError`` when it cannot.
     """
 
     name: str
     help: str
-    run: Callable[[Place, Namespace], None]
+    run: Callable[[Place, Namespace], int | None]
     options: tuple[Option, ...] = ()
 
 
@@ -60,6 +60,13 @@ _PAGING: Final = (
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
+_IAM: Final = (
+    _option("role", choices=iam.ROLES, help="Who the policy is for"),
+    _option("--table", help="The table (default: the store's)"),
+    _option("--region", help="Its region (default: the store's)"),
+    _option("--account", help="Its account's 12 digits (default: the account of the store's role)"),
+    _option("--ask-account", action="store_true", help="Ask AWS which account these credentials belong to"),
+)
 
 
 def _action(action: Action, help_text: str) -> Command:
@@ -78,6 +85,7 @@ COMMANDS: Final = (
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
+    Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
 )
 STORE_COMMANDS: Final = (
     Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),

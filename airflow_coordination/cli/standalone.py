@@ -11,17 +11,17 @@ from airflow_coordination.cli.output import say
 from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.handover import STORE_VARIABLE
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store, parse_config
 
 
 def run(command: Command, args: argparse.Namespace, open_place: Callable[[argparse.Namespace], Place]) -> int:
     """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong."""
     try:
-        command.run(open_place(args), args)
+        return command.run(open_place(args), args) or 0
     except CoordinationError as error:
         say(f"Error: {error}")
         return 1
-    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,16 +36,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def open_place(args: argparse.Namespace) -> Place:
-    """Open the store that ``--store`` or the environment variable ``COORDINATION_STORE`` names.
+    """Return the place that ``--store`` or the environment variable ``COORDINATION_STORE`` names."""
+    return Place(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)))
 
-    :raises SettingsError: when neither does.
-    """
-    text = args.store or os.environ.get(STORE_VARIABLE)
+
+def _open(text: str | None) -> tuple[PartitionStore, str | None]:
     if not text:
         remedy = f"Give --store URL, or set {STORE_VARIABLE} (better for a URL with a password)"
         raise SettingsError("--store", text, "is missing", remedy)
     config = parse_config(text)
-    return Place(open_store(config), config.partition_prefix)
+    return open_store(config), config.partition_prefix
 
 
 def _add(groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command]) -> None:

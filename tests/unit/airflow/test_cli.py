@@ -158,3 +158,49 @@ def test_an_unknown_source_names_its_nearest_neighbour(flights, cli, command):
     assert (code, out) == (1, "")
     assert "source='fligths': is unknown to store" in err
     assert "Did you mean 'flights'?" in err
+
+
+TABLE = ("--table", "Flights", "--region", "eu-west-1", "--account", "123456789012")
+
+
+@pytest.mark.parametrize("role", ["setup", "worker", "reader"])
+def test_iam_prints_a_policy_for_the_table_named(capsys, monkeypatch, role):
+    monkeypatch.delenv("COORDINATION_STORE", raising=False)
+    assert main(["iam", role, *TABLE]) == 0
+    policy = json.loads(capsys.readouterr().out)
+    table = "arn:aws:dynamodb:eu-west-1:123456789012:table/Flights"
+    assert {statement["Resource"] for statement in policy["Statement"]} <= {table, f"{table}/index/source-status"}
+    assert policy["Statement"][0]["Effect"] == "Allow"
+
+
+def test_iam_takes_what_is_not_named_from_the_store(capsys):
+    role = "arn:aws-cn:iam::123456789012:role/Table"
+    assert main(["iam", "worker", "--store", f"dynamodb://Flights?region=cn-north-1&sts_role_arn={role}"]) == 0
+    [table, index] = [statement["Resource"] for statement in json.loads(capsys.readouterr().out)["Statement"]]
+    assert table == "arn:aws-cn:dynamodb:cn-north-1:123456789012:table/Flights"
+    assert index == f"{table}/index/source-status"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((*TABLE[:4], "--account", "12345"), "account='12345': is not the number of an AWS account."),
+        ((*TABLE[:2], "--region", "mars", *TABLE[4:]), "region='mars': is no region of AWS. Write it like us-east-1"),
+        (TABLE[:4], "--account=None: is missing, and there is no store to take it from. Give it, or a store"),
+        ((*TABLE[2:], "--store", "memory://"), "--table=None: is missing, and in_memory (this process only) is no"),
+        ((*TABLE[:4], "--store", "dynamodb://Flights"), "--account=None: is missing, and the store does not say it."),
+    ],
+)
+def test_iam_says_what_it_does_not_know(capsys, monkeypatch, argv, message):
+    monkeypatch.delenv("COORDINATION_STORE", raising=False)
+    assert main(["iam", "worker", *argv]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+
+
+def test_iam_knows_the_roles_that_have_policies():
+    from airflow_coordination.cli.iam import ROLES
+    from airflow_coordination.stores.dynamodb.iam import Role
+
+    assert list(Role) == list(ROLES)

@@ -1,0 +1,90 @@
+"""What each role of AWS IAM may do with a table: the three policies, as data of this package."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+from string import Template
+from typing import Any, Final
+
+import boto3
+import botocore.session
+from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
+
+from airflow_coordination.leases.errors import SettingsError
+
+_ACCOUNT: Final = re.compile(r"\d{12}")
+_TEMPLATES: Final = files(__package__) / "policies"
+
+
+class Role(StrEnum):
+    """Who a policy is for."""
+
+    SETUP = "setup"
+    """Makes the table, checks it and switches TTL on: ``store.setup()``."""
+    WORKER = "worker"
+    """Operators, sensors, drivers and people's actions."""
+    READER = "reader"
+    """Looks and reads what was published, and writes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableAddress:
+    """A table's place in AWS.
+
+    :param table: its name.
+    :param region: its region.
+    :param account: the twelve digits of the account that it belongs to.
+    :raises SettingsError: when the account or the region is something else.
+    """
+
+    table: str
+    region: str
+    account: str
+
+    def __post_init__(self) -> None:
+        _ = self.partition
+        if not _ACCOUNT.fullmatch(self.account):
+            problem = "is not the number of an AWS account"
+            raise SettingsError("account", self.account, problem, "Write its 12 digits, for example 123456789012")
+
+    @property
+    def partition(self) -> str:
+        """The part of AWS that the region belongs to, for example ``aws`` or ``aws-cn``."""
+        try:
+            return str(botocore.session.get_session().get_partition_for_region(self.region))
+        except UnknownRegionError as error:
+            raise SettingsError("region", self.region, "is no region of AWS", "Write it like us-east-1") from error
+
+
+def policy(role: Role, address: TableAddress) -> dict[str, Any]:
+    """Return the policy of a role for one table.
+
+    A transaction needs no action of its own: its items are authorised as ``PutItem`` and ``UpdateItem`` (Amazon
+    DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
+    """
+    text = Template((_TEMPLATES / f"{role}.json").read_text())
+    names = {
+        "PARTITION": address.partition,
+        "REGION": address.region,
+        "ACCOUNT": address.account,
+        "TABLE": address.table,
+    }
+    document: dict[str, Any] = json.loads(text.substitute(names))
+    return document
+
+
+def account_of_credentials(region: str) -> str:
+    """Ask AWS (STS) which account this process's credentials belong to.
+
+    :raises SettingsError: when there is no answer, because there are no credentials or no network.
+    """
+    try:
+        client = boto3.Session().client("sts", region_name=region)
+        return str(client.get_caller_identity()["Account"])
+    except (BotoCoreError, ClientError) as error:
+        problem = f"cannot be asked for: {error}"
+        raise SettingsError("account", None, problem, "Give credentials and a region, or the account") from error
