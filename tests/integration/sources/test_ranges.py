@@ -72,7 +72,8 @@ KEYS = {
 
 
 @pytest.mark.parametrize("kind", KEYS)
-def test_any_keys_are_divided_exactly_with_null_and_with_repeats(kind):
+def test_any_keys_are_divided_exactly_with_null_and_with_repeats(monkeypatch, kind):
+    monkeypatch.setattr(dividing, "RANGES_PER_PLAN", 2)
     key_type, values = KEYS[kind]
 
     @settings(max_examples=40, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -102,7 +103,8 @@ def test_an_object_written_again_is_in_a_later_group() -> None:
     source = Source(storage, scan=ALWAYS, max_objects=10)
     source.scan()
     for number in range(2):
-        storage.put(f"in/day=1/{number:04}.json")
+        key = f"in/day=1/{number:04}.json"
+        storage.objects_by_key[key] = replace(storage.objects_by_key[key], modified=storage.now())
     storage.clock.advance(HOUR)
     source.scan()
     assert groups(source) == [["0000.json", "0001.json"]] * 2
@@ -113,6 +115,7 @@ def test_a_clock_that_went_back_waits() -> None:
     source = Source(storage, scan=ALWAYS, max_objects=10)
     source.scan()
     state = source.state
+    assert source.scan() == 0, "nothing can have become old enough"
     storage.clock.advance(-60)
     assert source.scan() == 0
     assert source.state == state
