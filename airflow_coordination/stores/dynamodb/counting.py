@@ -23,6 +23,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
 from airflow_coordination.stores.dynamodb.keys import COUNTS, belonging
+from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Table
 
 FLUSH_SECONDS: Final = 5.0
@@ -31,6 +32,7 @@ EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)
 """For how long an exact count serves: of a source of at most ``SMALL`` partitions, and of a larger one."""
 _COUNTED_AT: Final = "countedAt"
+_COUNTED: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.LAST_OP)
 
 Counts = dict[PartitionStatus, int]
 
@@ -107,10 +109,12 @@ class Counting:
         return counts
 
     def _statuses(self, source: str) -> Iterator[PartitionStatus]:
-        arguments = query(Key(it.SOURCE).eq(source), [it.STATUS], kept=Attr(it.DELETED).not_exists())
+        arguments = query(Key(it.SOURCE).eq(source), _COUNTED, kept=Attr(it.DELETED).not_exists())
         call = Call("count partitions", writes=False)
         for page in self._table.pages(call, None, ConsistentRead=True, **arguments):
-            yield from (PartitionStatus(item[it.STATUS]) for item in page)
+            for item in page:
+                check_ours(self._table.description, item)
+                yield PartitionStatus(item[it.STATUS])
 
 
 def _key(source: str) -> it.Item:

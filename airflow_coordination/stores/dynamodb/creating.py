@@ -98,13 +98,13 @@ class Creating:
         raise call.unavailable(f"partition {new.key!r} is deleted and created again faster than it can be read")
 
     def _put(self, call: Call, existing: Partition | None, after: Partition, now: datetime) -> Refusal | None:
-        """Put a new item, or one in the place of a tombstone."""
+        """Put a new item, or one in the place of a tombstone; ``version`` is never below the token."""
         condition = Attr(it.SOURCE).not_exists()
         if existing is not None:
             same = Attr(it.TOKEN).eq(existing.token) & Attr(it.CREATE_OP).eq(existing.create_op)
             condition = Attr(it.DELETED).exists() & same
         answer = self._partitions.table.attempt(
-            call, "put_item", **put({**it.encode(after, now), it.VERSION: 0}, condition)
+            call, "put_item", **put({**it.encode(after, now), it.VERSION: after.token}, condition)
         )
         return answer if isinstance(answer, Refusal) else None
 

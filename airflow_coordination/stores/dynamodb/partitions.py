@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import SchemaVersionError
+from airflow_coordination.leases.errors import SchemaVersionError, shown
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.expressions import update
@@ -46,8 +46,7 @@ class Partitions:
 
         :raises SchemaVersionError: when something else than this package has written the item.
         """
-        if not it.is_ours(item):
-            raise foreign(self.table.description, item)
+        check_ours(self.table.description, item)
         source, key = item[it.SOURCE], it.key_of(item)
         filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
         return it.decode(filled or item)
@@ -83,6 +82,7 @@ class Partitions:
             wanted = [it.typed(it.lease_key(p.source, p.key)) for p in leases[first : first + _BATCH]]
             tokens = {p.key: p.token for p in leases}
             for item in self.table.get_many(call, wanted):
+                check_ours(self.table.description, item)
                 key = it.key_of(item)
                 same = int(item[it.TOKEN]) == tokens[key] and it.TIMEOUT in item
                 if same and item[it.TIMEOUT] <= instant(past):
@@ -90,11 +90,17 @@ class Partitions:
         return ended
 
 
-def foreign(description: str, item: it.Item) -> SchemaVersionError:
-    """Return the error for an item that Data Prepper, or somebody's hand, has written."""
+def check_ours(description: str, item: it.Item) -> None:
+    """Refuse an item that Data Prepper, or somebody's hand, has written.
+
+    :raises SchemaVersionError: naming it.
+    """
+    if it.is_ours(item):
+        return
+    owner = item.get(it.OWNER)
     problem = (
-        f"item {item.get(it.KEY)!a} of {item.get(it.SOURCE)!a} was written by Data Prepper, or by hand, after this "
-        "package took the table over. Two programs with different rules on one table lose work"
+        f"item {shown(item.get(it.KEY))} of {shown(item.get(it.SOURCE))} was written by Data Prepper, or by hand, "
+        f"{f'under the name of {shown(owner)}, ' if owner else ''}after this package took the table over. Two programs "
+        "with different rules on one table lose work"
     )
-    remedy = "Stop Data Prepper's pipelines on it, then run `airflow coordination store migrate` once more"
-    return SchemaVersionError(description, problem, remedy)
+    raise SchemaVersionError(description, problem, f"Stop Data Prepper's pipelines on it. {MIGRATE}")

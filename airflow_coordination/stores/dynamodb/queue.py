@@ -15,6 +15,7 @@ from airflow_coordination.leases.partition import Partition, PartitionStatus, Ra
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.places import (
     CRASHED,
     DELAYED,
@@ -79,7 +80,19 @@ class Queue:
         condition: ConditionBase = Key(it.COMBINATION).eq(combination(source, status))
         arguments = query(condition & within if within is not None else condition)
         for page in self._table.pages(call, size, IndexName=INDEX, **arguments):
-            yield [_candidate(item, status) for item in page]
+            yield [_candidate(item, status) for item in page if self._is_ours(call, item)]
+
+    def _is_ours(self, call: Call, row: it.Item) -> bool:
+        """Return whether this package wrote a row; one from before the takeover is nobody's, and about to go.
+
+        :raises SchemaVersionError: when Data Prepper wrote the item that the row is of, and it still is so.
+        """
+        if it.is_ours(row):
+            return True
+        item = self._table.get(call, it.typed({it.SOURCE: row[it.SOURCE], it.KEY: row[it.KEY]}))
+        if item is not None:
+            check_ours(self._table.description, item)
+        return False
 
     def rows(
         self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int

@@ -43,6 +43,7 @@ from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, first
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
 from airflow_coordination.stores.dynamodb.sweeping import Sweeping
+from airflow_coordination.stores.dynamodb.takeover import Takeover
 from airflow_coordination.stores.facts import StoreFacts
 
 U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
@@ -101,6 +102,7 @@ class DynamoDBStore:
     def setup(self) -> None:
         """Make the table if it is absent, check it, take it over from Data Prepper if that made it; idempotent."""
         make_table(self.table, self.options)
+        Takeover(self.table).run()
         write_facts(self.table)
         self._facts = read_facts(self.table)
 
