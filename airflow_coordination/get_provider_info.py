@@ -60,6 +60,11 @@ _CONNECTION_TYPE = {
             "Instead of a store URL: Data Prepper's source_coordination object as JSON or YAML, verbatim.",
             format="multiline",
         ),
+        "aws_conn_id": _field(
+            "AWS connection",
+            "The connection of type aws for a store in DynamoDB and for a Spark driver's S3; "
+            "without it what boto3 finds on the machine.",
+        ),
         "partition_prefix": _field("Partition prefix", "Keeps deployments that share a store apart."),
         "output_root": _field("Output root", "Where partitions publish their blocks."),
         "ownership_timeout": _field(

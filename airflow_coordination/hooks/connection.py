@@ -13,17 +13,21 @@ from airflow.configuration import AIRFLOW_HOME
 from airflow.sdk.log import mask_secret
 from sqlalchemy.engine import make_url
 
+from airflow_coordination.hooks.amazon import AmazonAccess, for_driver
 from airflow_coordination.hooks.settings import SETTING_NAMES
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores import StoreConfig, parse_config
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
+    from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+
 CONNECTION_TYPE: Final = "coordination"
 DEFAULT_CONNECTION: Final = "coordination_default"
-_FIELDS: Final = frozenset({"source_coordination", "partition_prefix", "output_root"})
+_FIELDS: Final = frozenset({"source_coordination", "partition_prefix", "output_root", "aws_conn_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class StoreConnection:
     :param output_root: where partitions publish their blocks.
     :param settings: timers and limits by name; durations in seconds.
     :param embedded: whether it is the SQLite file that serves where no connection is defined.
+    :param aws_conn_id: the connection of a store in DynamoDB to Amazon, and of a driver's S3.
+    :param amazon: what that connection says, once it was looked up.
     """
 
     store: StoreConfig = field(repr=False)
@@ -42,13 +48,20 @@ class StoreConnection:
     output_root: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     embedded: bool = False
+    aws_conn_id: str | None = None
+    amazon: AmazonAccess | None = None
 
-    @property
-    def store_text(self) -> str:
-        """The store as text for the environment of a driver on this host; may hold credentials."""
-        if not self.store.options:
-            return self.store.url
-        return json.dumps({"store": {self.store.kind: {"url": self.store.url, **dict(self.store.options)}}})
+    def driver_environment(self) -> dict[str, str]:
+        """Return what a driver on this host opens the store with, by its environment only: it may hold credentials.
+
+        :raises SettingsError: when the AWS connection makes no sense or its role cannot be assumed.
+        :raises StoreUnavailableError: when the service that gives the role's credentials does not answer.
+        """
+        options = dynamodb_options(self.store)
+        amazon: dict[str, str] = {}
+        if self.amazon is not None:
+            amazon, options = for_driver(self.amazon, options)
+        return {**amazon, STORE_VARIABLE: options.url if options else _sql_text(self.store)}
 
 
 def embedded_connection() -> StoreConnection:
@@ -74,9 +87,27 @@ def read_connection(connection: Connection) -> StoreConnection:
             where, "host", problem, "Set either its host to a store URL or its extra source_coordination"
         )
     store = _with_password(parse_config(block or str(url)), connection.password)
+    if (options := dynamodb_options(store)) and options.sts_external_id:
+        mask_secret(options.sts_external_id)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
     prefix = extra.get("partition_prefix") or store.partition_prefix
-    return StoreConnection(store, prefix, extra.get("output_root"), settings)
+    return StoreConnection(store, prefix, extra.get("output_root"), settings, aws_conn_id=extra.get("aws_conn_id"))
+
+
+def dynamodb_options(store: StoreConfig) -> DynamoDBOptions | None:
+    """Return the checked options of a store in DynamoDB, ``None`` for another.
+
+    :raises SettingsError: naming the option that makes no sense.
+    """
+    if store.kind != "dynamodb":
+        return None
+    from airflow_coordination.stores.dynamodb.options import options_of
+
+    return options_of(store.url, dict(store.options))
+
+
+def _sql_text(store: StoreConfig) -> str:
+    return json.dumps({"store": {"sql": {"url": store.url, **dict(store.options)}}}) if store.options else store.url
 
 
 def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:

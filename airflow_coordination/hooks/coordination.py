@@ -6,17 +6,20 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.observability.stats import Stats
 
+from airflow_coordination.hooks.amazon import AmazonAccess, make_client, no_such_connection, read_access
 from airflow_coordination.hooks.connection import (
     CONNECTION_TYPE,
     DEFAULT_CONNECTION,
     StoreConnection,
+    dynamodb_options,
     embedded_connection,
     read_connection,
 )
@@ -59,9 +62,15 @@ class CoordinationHook(BaseHook):
         :raises AirflowNotFoundException: when there is none of this id, and it is not the default one.
         """
         try:
-            return read_connection(self.get_connection(self.coordination_conn_id))
+            said = read_connection(self.get_connection(self.coordination_conn_id))
         except AirflowNotFoundException:
             return self._absent()
+        if said.aws_conn_id is None:
+            return said
+        try:
+            return replace(said, amazon=read_access(self.get_connection(said.aws_conn_id)))
+        except AirflowNotFoundException as error:
+            raise no_such_connection(said.aws_conn_id) from error
 
     async def resolve(self) -> None:
         """Look the connection up without blocking the triggerer's loop; the same errors as :attr:`connection`."""
@@ -71,8 +80,15 @@ class CoordinationHook(BaseHook):
             found = await self.aget_connection(self.coordination_conn_id)
         except AirflowNotFoundException:
             self.connection = self._absent()
-        else:
-            self.connection = await sync_to_async(read_connection)(found)
+            return
+        said = await sync_to_async(read_connection)(found)
+        if said.aws_conn_id is not None:
+            try:
+                amazon = await self.aget_connection(said.aws_conn_id)
+            except AirflowNotFoundException as error:
+                raise no_such_connection(said.aws_conn_id) from error
+            said = replace(said, amazon=await sync_to_async(read_access)(amazon))
+        self.connection = said
 
     def _absent(self) -> StoreConnection:
         if self.coordination_conn_id != DEFAULT_CONNECTION:
@@ -90,7 +106,7 @@ class CoordinationHook(BaseHook):
         """
         check_executor(self.connection.store)
         with _opening:
-            return _opened(os.getpid(), self.connection.store, self.connection.embedded)
+            return _opened(os.getpid(), self.connection.store, self.connection.embedded, self.connection.amazon)
 
     def coordinator(
         self,
@@ -135,8 +151,13 @@ class CoordinationHook(BaseHook):
 
 
 @cache
-def _opened(pid: int, config: StoreConfig, embedded: bool) -> PartitionStore:
+def _opened(pid: int, config: StoreConfig, embedded: bool, amazon: AmazonAccess | None) -> PartitionStore:
     """Open a store; the process id keeps a fork from using its parent's connections."""
+    options = dynamodb_options(config)
+    if options is not None and amazon is not None:
+        from airflow_coordination.stores.dynamodb import DynamoDBStore
+
+        return DynamoDBStore(options, client=partial(make_client, amazon))
     store = open_store(config)
     if embedded:
         _log.info("No connection %r is defined: partitions are kept in %s", DEFAULT_CONNECTION, store.description)

@@ -13,8 +13,8 @@ from airflow_coordination.stores import StoreConfig
 _LOCAL: Final = frozenset({"LocalExecutor", "SequentialExecutor", "DebugExecutor"})
 REMEDY: Final = (
     "Set two things: the connection coordination_default (for example in AIRFLOW_CONN_COORDINATION_DEFAULT) to a store "
-    "that every worker reaches, such as postgresql+psycopg://…; and [coordination] output_root to storage that every "
-    "worker reaches"
+    "that every worker reaches, such as postgresql+psycopg://… or dynamodb://…; and [coordination] output_root to "
+    "storage that every worker reaches"
 )
 
 

@@ -54,7 +54,7 @@ def check_submission(store: StoreConfig, hook: LeasedSparkSubmitHook) -> None:
     :raises SettingsError: saying what to do instead.
     """
     if store.kind == "in_memory":
-        remedy = "Use sqlite:///… or postgresql+psycopg://…"
+        remedy = "Use sqlite:///…, postgresql+psycopg://… or dynamodb://…"
         raise SettingsError("store", store.url, "lives in one process, so the Spark driver cannot see it", remedy)
     check_deploy_mode(store, hook.master, hook.deploy_mode)
     if hook.deploy_mode == "cluster":

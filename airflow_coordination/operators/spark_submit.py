@@ -7,7 +7,7 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -25,7 +25,7 @@ from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.leases import HandOver, Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.leases.errors import shown
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.checks import check_submission, warn_of_run_dates
 from airflow_coordination.operators.choice import Choice, Done, Memory
@@ -138,6 +138,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         check_distributions()
         hook = self._get_hook()
         check_submission(self._coordination.connection.store, hook)
+        store = self._coordination.connection.driver_environment()
         coordinator = self._coordinator(context)
         memory = Memory(context)
         found = Choice(coordinator, memory, self.hint, self.on_clear).make(context["ti"].try_number)
@@ -150,7 +151,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             self.log.info(found.message)
             return
         memory.remember(found.key, found.fence)
-        self._work(context, hook, coordinator, found)
+        self._work(context, hook, coordinator, found, store)
         memory.remember(found.key, found.fence, reported=True)
 
     def on_kill(self) -> None:
@@ -160,11 +161,17 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             self._hook.terminate()
 
     def _work(
-        self, context: Context, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, lease: Lease
+        self,
+        context: Context,
+        hook: LeasedSparkSubmitHook,
+        coordinator: SourceCoordinator,
+        lease: Lease,
+        store: Mapping[str, str],
     ) -> None:
         self.log.info("Partition %s under fence %s until %s", shown(lease.key), lease.fence, lease.expires_at)
         watch = Watch(coordinator, lease, hook.terminate)
-        hook.hand_over(self._environment(coordinator, lease), DriverReports(context, watch))
+        tenure = {HANDOVER_VARIABLE: self._hand_over(coordinator, lease).to_json()}
+        hook.hand_over({**store, **tenure}, DriverReports(context, watch))
         self._hook = hook
         error: BaseException | None = None
         try:
@@ -203,9 +210,9 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             settings=replace(self._settings, no_progress_timeout=None),
         )
 
-    def _environment(self, coordinator: SourceCoordinator, lease: Lease) -> dict[str, str]:
-        """Return what the driver gets by its environment: the tenure, and the store with its credentials."""
-        hand_over = HandOver(
+    def _hand_over(self, coordinator: SourceCoordinator, lease: Lease) -> HandOver:
+        """Return the tenure for the driver."""
+        return HandOver(
             source=self.source,
             partition_prefix=coordinator.partition_prefix,
             key=lease.key,
@@ -218,7 +225,6 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             max_runtime=self.max_runtime,
             task_pid=os.getpid(),
         )
-        return {HANDOVER_VARIABLE: hand_over.to_json(), STORE_VARIABLE: self._coordination.connection.store_text}
 
     def _get_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook with this operator's arguments, each of which is an attribute of the same name."""

@@ -8,6 +8,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+from botocore.exceptions import NoCredentialsError
 
 from airflow_coordination.stores.dynamodb.creating import PARALLEL
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
@@ -28,21 +29,30 @@ _SESSION_NAME: Final = "airflow-coordination"
 
 def make_client(options: DynamoDBOptions) -> Any:
     """Return a low-level client for the options' region, role and endpoint; nothing is contacted yet."""
-    session = _with_role(options) if options.sts_role_arn else boto3.Session()
+    session = boto3.Session()
+    if options.sts_role_arn:
+        session = assuming(session, options)
     return session.client("dynamodb", region_name=options.region, endpoint_url=options.endpoint_url, config=CONFIG)
 
 
-def _with_role(options: DynamoDBOptions) -> boto3.Session:
-    """Return a session that assumes the role, and does so again whenever its credentials end."""
-    base = botocore.session.get_session()
+def assuming(base: boto3.Session, options: DynamoDBOptions, **sts: Any) -> boto3.Session:
+    """Return a session that assumes the options' role, and does so again whenever its credentials end.
+
+    :param base: gives the credentials with which the role is assumed.
+    :param sts: more arguments of the client that assumes it, such as its endpoint.
+    :raises NoCredentialsError: botocore's, when ``base`` has none.
+    """
     extra = {"RoleSessionName": _SESSION_NAME}
     if options.sts_external_id:
         extra["ExternalId"] = options.sts_external_id
 
     def client(service: str, **arguments: Any) -> Any:
-        return base.create_client(service, **{"region_name": options.region, **arguments})
+        return base.client(service, **{"region_name": options.region, "config": CONFIG, **sts, **arguments})
 
-    fetcher = AssumeRoleCredentialFetcher(client, base.get_credentials(), options.sts_role_arn, extra_args=extra)
+    source = base.get_credentials()
+    if source is None:
+        raise NoCredentialsError
+    fetcher = AssumeRoleCredentialFetcher(client, source, options.sts_role_arn, extra_args=extra)
     assumed = botocore.session.get_session()
     assumed._credentials = DeferredRefreshableCredentials(fetcher.fetch_credentials, method="assume-role")
-    return boto3.Session(botocore_session=assumed)
+    return boto3.Session(botocore_session=assumed, region_name=base.region_name)

@@ -22,7 +22,7 @@ def connection(**fields):
 def test_a_store_url_gets_the_connections_password():
     said = read_connection(connection(host="postgresql+psycopg://u@db:5432/c", password="s3cr/t word"))
     assert said.store.url == "postgresql+psycopg://u:s3cr%2Ft word@db:5432/c"
-    assert said.store_text == said.store.url
+    assert said.driver_environment() == {"COORDINATION_STORE": said.store.url}
     assert "s3cr" not in repr(said)
 
 
@@ -42,7 +42,8 @@ def test_the_seeds_block_is_accepted_verbatim_as_yaml_and_json():
     assert (said.store.url, said.partition_prefix) == ("sqlite:////tmp/c.db", "team")
     block = {"partition_prefix": "team", "store": {"sql": {"url": "sqlite:////tmp/c.db", "pool_size": 2}}}
     said = read_connection(connection(extra={"source_coordination": json.dumps(block)}))
-    assert json.loads(said.store_text) == {"store": {"sql": {"url": "sqlite:////tmp/c.db", "pool_size": 2}}}
+    handed = json.loads(said.driver_environment()["COORDINATION_STORE"])
+    assert handed == {"store": {"sql": {"url": "sqlite:////tmp/c.db", "pool_size": 2}}}
 
 
 def test_its_other_fields_are_settings():
