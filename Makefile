@@ -30,7 +30,8 @@ test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
-	$(RUN) python -m pytest -m "not ($(FAST))"
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit
+	$(RUN) python -m pytest -m "not kit and not ($(FAST))"
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

@@ -13,7 +13,7 @@ from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.kit]
 
 
 @cache

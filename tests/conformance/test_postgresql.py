@@ -15,7 +15,7 @@ from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
 from airflow_coordination.testing.postgres import fresh_database
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.kit]
 
 
 @pytest.fixture(scope="module")
