@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
@@ -23,6 +24,9 @@ from airflow_coordination.stores.dynamodb.requests import Refusal
 PAGE: Final = 25
 """How many candidates of a class one query brings: about one read unit."""
 _REMEMBERED: Final = 10_000
+_LAG: Final = timedelta(seconds=30)
+"""For how long a row of the index is taken for old: after that a smaller token is a new life of the partition, whose
+item was removed by TTL and created again."""
 
 _ACQUIRE: Final = "acquire"
 
@@ -32,15 +36,15 @@ class Remembered:
 
     def __init__(self, limit: int = _REMEMBERED) -> None:
         self._limit = limit
-        self._values: OrderedDict[tuple[str, str], int | str] = OrderedDict()
+        self._values: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
-    def put(self, source: str, name: str, value: int | str) -> None:
+    def put(self, source: str, name: str, value: Any) -> None:
         """Remember ``value``."""
         self._values[source, name] = value
         while len(self._values) > self._limit:
             self._values.popitem(last=False)
 
-    def get(self, source: str, name: str) -> int | str | None:
+    def get(self, source: str, name: str) -> Any:
         """Return what is remembered, ``None`` when nothing is."""
         return self._values.get((source, name))
 
@@ -57,7 +61,7 @@ class Acquiring:
     def __init__(self, partitions: Partitions, queue: Queue, counting: Counting, randomness: Randomness) -> None:
         self._partitions, self._queue, self._counting, self._randomness = partitions, queue, counting, randomness
         self._tokens = Remembered()
-        """The newest token known of a partition: rows of the index with an older one are old themselves."""
+        """The newest token known of a partition, and since when: rows with an older one are old themselves."""
         self._attempts = Remembered()
         """Where a nonce was sent to, for when the answer is lost."""
 
@@ -128,7 +132,7 @@ class Acquiring:
         before = self._partitions.change_and_see(call, write.source, write.key, change, before=True)
         if isinstance(before, Refusal):
             return before
-        self._tokens.put(write.source, write.key, write.token + 1)
+        self._tokens.put(write.source, write.key, (write.token + 1, at.now))
         self._counting.moved(write.source, before.status, PartitionStatus.ASSIGNED)
         after = steps.step(write, before, at.now)
         return after or self._read_again(call, write)
@@ -162,7 +166,9 @@ class Acquiring:
 
     def _is_old(self, candidate: Candidate) -> bool:
         known = self._tokens.get(candidate.seen.source, candidate.seen.key)
-        return isinstance(known, int) and candidate.seen.token < known
+        if known is None or candidate.seen.token >= known[0]:
+            return False
+        return bool(self._partitions.moment().now - known[1] < _LAG)
 
     def _try(self, call: Call, candidate: Candidate, tenancy: Tenancy) -> Partition | None:
         seen = candidate.seen
@@ -177,7 +183,7 @@ class Acquiring:
 
     def _after_refusal(self, call: Call, candidate: Candidate, now: Partition, tenancy: Tenancy) -> Partition | None:
         """Learn from what refused: the row was old, or the lease was renewed, or its last operation was another."""
-        self._tokens.put(now.source, now.key, now.token)
+        self._tokens.put(now.source, now.key, (now.token, self._partitions.moment().now))
         seen = candidate.seen
         if now.status is not PartitionStatus.ASSIGNED or (now.token, now.nonce) != (seen.token, seen.nonce):
             return None
