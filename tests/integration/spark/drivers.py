@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+
+from sqlalchemy.engine import make_url
 
 from airflow_coordination.leases import HandOver, Lease, Settings, SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
@@ -62,6 +65,19 @@ class Driver:
 
     def send(self, number: signal.Signals) -> None:
         os.killpg(self.process.pid, number)
+
+    def stop_between_writes(self, store_url: str) -> None:
+        """Stop it where it does not hold SQLite's write queue, which would stop everybody else, too."""
+        path = f"{make_url(store_url).database}-queue"
+        while True:
+            self.send(signal.SIGSTOP)
+            with open(path, "rb") as queue:
+                try:
+                    fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    self.send(signal.SIGCONT)
+                else:
+                    return
 
     def wait(self) -> int:
         return self.process.wait(timeout=90)

@@ -43,7 +43,7 @@ def test_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task)
         zombie = task.start("at_once.py", lease)
         eventually(lambda: zombie.reports("began") or zombie.process.poll() is not None)
     zombie.reached("written")
-    zombie.send(signal.SIGSTOP)
+    zombie.stop_between_writes(task.store_url)
     (task.signs / "written.hold").unlink()
 
     def main(spark, lease):
