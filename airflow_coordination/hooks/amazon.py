@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote_plus
 
 from airflow.sdk.log import mask_secret
 
@@ -51,8 +52,14 @@ def read_access(connection: Connection) -> AmazonAccess:
     extra = connection.extra_dejson
     keys = [extra.get(name) for name in ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")]
     external_id = extra.get("assume_role_kwargs", {}).get("ExternalId")
-    mask_secret([text for text in (connection.login, connection.password, external_id, *keys) if text])
+    mask(connection.login, connection.password, external_id, *keys)
     return AmazonAccess(connection.conn_id, connection.login, connection.password, json.dumps(extra, sort_keys=True))
+
+
+def mask(*secrets: str | None) -> None:
+    """Register secrets with Airflow's mask, as they are and as they stand in a URL."""
+    given = [text for text in secrets if text]
+    mask_secret([*given, *map(quote_plus, given)])
 
 
 def no_such_connection(aws_conn_id: str) -> SettingsError:
@@ -122,7 +129,7 @@ def _own_keys(said: AwsConnectionWrapper) -> dict[str, str]:
 
 def _temporary_keys(hook: AwsBaseHook) -> dict[str, str]:
     found = hook.get_credentials()
-    mask_secret([text for text in (found.access_key, found.secret_key, found.token) if text])
+    mask(found.access_key, found.secret_key, found.token)
     return _keys(found.access_key, found.secret_key, found.token)
 
 

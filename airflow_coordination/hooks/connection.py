@@ -13,7 +13,7 @@ from airflow.configuration import AIRFLOW_HOME
 from airflow.sdk.log import mask_secret
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.hooks.amazon import AmazonAccess, for_driver
+from airflow_coordination.hooks.amazon import AmazonAccess, for_driver, mask
 from airflow_coordination.hooks.settings import SETTING_NAMES
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import STORE_VARIABLE
@@ -87,8 +87,8 @@ def read_connection(connection: Connection) -> StoreConnection:
             where, "host", problem, "Set either its host to a store URL or its extra source_coordination"
         )
     store = _with_password(parse_config(block or str(url)), connection.password)
-    if (options := dynamodb_options(store)) and options.sts_external_id:
-        mask_secret(options.sts_external_id)
+    if options := dynamodb_options(store):
+        mask(options.sts_external_id)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
     prefix = extra.get("partition_prefix") or store.partition_prefix
     return StoreConnection(store, prefix, extra.get("output_root"), settings, aws_conn_id=extra.get("aws_conn_id"))

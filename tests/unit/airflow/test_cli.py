@@ -160,6 +160,64 @@ def test_an_unknown_source_names_its_nearest_neighbour(flights, cli, command):
     assert "Did you mean 'flights'?" in err
 
 
+def doctors_rows(capsys, *argv):
+    """Return the exit code and the rows by what was looked at."""
+    code = main(["doctor", *argv, "-o", "json"])
+    return code, {row["check"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+def test_doctor_finds_a_store_well(flights, url, capsys):
+    code, rows = doctors_rows(capsys, "--store", url)
+    assert code == 0
+    assert list(rows) == ["pyspark", "provider", "store", "clock"]
+    assert {row["verdict"] for row in rows.values()} == {"ok"}
+    assert rows["store"]["found"] == f"{flights.store.store_id} at {url}; its schema fits this code"
+
+
+@pytest.mark.parametrize(
+    ("argv", "found", "remedy"),
+    [
+        ((), "--store=None: is missing", "Give --store URL, or set COORDINATION_STORE"),
+        (("--store", "sqlite:////not/there/c.db"), "it does not exist yet", "Run `airflow coordination store migrate`"),
+        (("--store", "ftp://host"), "is not the URL of a store", "Use sqlite:////path.db"),
+        (("--store", "postgresql://127.0.0.1:1/c"), "could not be reached", "Check the address, the network"),
+    ],
+)
+def test_doctor_says_what_is_wrong_with_the_store(capsys, monkeypatch, argv, found, remedy):
+    monkeypatch.delenv("COORDINATION_STORE", raising=False)
+    code, rows = doctors_rows(capsys, *argv)
+    assert code == 1
+    assert rows["store"]["verdict"] == "wrong"
+    assert found in rows["store"]["found"]
+    assert rows["store"]["remedy"].startswith(remedy)
+
+
+def test_doctor_compares_the_clocks(capsys):
+    from argparse import Namespace
+
+    from airflow_coordination.cli.doctor import doctor
+    from airflow_coordination.cli.place import Place
+    from airflow_coordination.stores.in_memory import InMemoryStore
+    from airflow_coordination.testing.clock import FakeClock
+
+    store = InMemoryStore(clock=FakeClock())
+    assert doctor(Place(lambda: (store, None)), Namespace(output="json", role="worker")) == 1
+    [clock] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "clock"]
+    assert clock["verdict"] == "wrong"
+    assert clock["found"].endswith("s ahead of the store")
+    assert clock["remedy"].startswith("Set this host's clock")
+
+
+def test_doctor_sees_pyspark_and_its_client_at_odds(capsys, monkeypatch):
+    from airflow_coordination.spark import session
+
+    monkeypatch.setattr(session, "version", {"pyspark": "4.2.0", "pyspark-client": "4.1.0"}.get)
+    code, rows = doctors_rows(capsys, "--store", "memory://")
+    assert code == 1
+    assert rows["pyspark"]["found"].startswith("pyspark-client='4.1.0': shares its folder with pyspark 4.2.0")
+    assert rows["pyspark"]["remedy"].startswith("Install equal versions")
+
+
 TABLE = ("--table", "Flights", "--region", "eu-west-1", "--account", "123456789012")
 
 
