@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Fence, Owner, Partition, PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
@@ -138,9 +138,10 @@ class Acquiring:
         return after or self._read_again(call, write)
 
     def _read_again(self, call: Call, write: AcquireHinted) -> Partition:
+        """Return what was acquired, unless this process slept so long that others have taken it since."""
         found = self._partitions.get(call, write.source, write.key)
-        if found is None:
-            raise call.lost(f"partition {write.key!r} was acquired, and then it was deleted")
+        if found is None or not found.held_under(Fence(write.token + 1, write.tenancy.op)):
+            raise call.lost(f"partition {write.key!r} was acquired, and is not held any more")
         return found
 
     # -- whatever is first --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import SchemaVersionError, shown
+from airflow_coordination.leases.errors import SchemaVersionError, StoreUnavailableError, shown
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
@@ -69,11 +69,19 @@ class Partitions:
     def change_and_see(
         self, call: Call, source: str, key: str, change: Change, *, before: bool = False
     ) -> Partition | Refusal:
-        """Apply a change; return the partition as it is after it, or as it was before."""
+        """Apply a change; return the partition as it is after it, or as it was before.
+
+        :raises OutcomeUnknownError: also when it was applied, and the partition's large texts cannot be read.
+        """
         arguments = update(it.lease_key(source, key), change.sets, change.condition)
         values = "ALL_OLD" if before else "ALL_NEW"
         answer = self.table.attempt(call, "update_item", ReturnValues=values, **arguments)
-        return answer if isinstance(answer, Refusal) else self.decode(call, it.plain(answer["Attributes"]))
+        if isinstance(answer, Refusal):
+            return answer
+        try:
+            return self.decode(call, it.plain(answer["Attributes"]))
+        except StoreUnavailableError as error:
+            raise call.lost(error.reason) from error
 
     def expired(self, call: Call, leases: Sequence[Partition], past: datetime) -> set[str]:
         """Return the keys of those leases that have ended by now, read so that every renewal is seen."""

@@ -7,7 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from botocore.exceptions import (
@@ -39,6 +39,9 @@ _THROTTLED: Final = frozenset(
         "ThrottlingException",
     }
 )
+_NOT_NOW: Final = frozenset({"TransactionCanceledException", "TransactionConflictException"})
+"""Not applied, because another transaction is under way on an item: a renewal may meet the save of large progress."""
+_READS: Final = frozenset({"batch_get_item", "describe_table", "describe_time_to_live", "get_item", "query"})
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _WHO: Final = frozenset(
     {
@@ -103,6 +106,8 @@ class Table:
 
         :raises CoordinationError: one of the port's, with the service's own as its cause.
         """
+        if operation in _READS:
+            call = replace(call, writes=False)
         self._count(operation)
         try:
             answer: dict[str, Any] = getattr(self.client, operation)(**arguments)
@@ -186,7 +191,7 @@ class Table:
     def _meaning(self, error: ClientError, call: Call, operation: str) -> CoordinationError:
         code, message = _code(error), error.response["Error"].get("Message", "")
         where = f"{self.description}: {message or code}"
-        if code in _THROTTLED or code == "TransactionCanceledException":
+        if code in _THROTTLED or code in _NOT_NOW:
             if code in _THROTTLED or "Throttl" in message or "Throughput" in message:
                 self._count("throttled")
             return call.unavailable(where)

@@ -1,0 +1,138 @@
+"""What single faults of DynamoDB must not do."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus
+from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
+from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.places import Place, acquired, block, found, published
+
+S = PartitionStatus
+TIMEOUT = timedelta(minutes=10)
+LARGE = "x" * 1000
+UNHEARD = [Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE, Fault.INTERNAL_ERROR]
+REFUSED = [Fault.UNREACHABLE, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS, Fault.UNAVAILABLE]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def place(local: Engine, table: str, clock: FakeClock) -> Place:
+    return Place(local, table, clock)
+
+
+@pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)
+def test_s6_every_kind_of_write_is_settled(place: Place, clock: FakeClock, fault: Fault) -> None:
+    """Every second write fails, so that each of a partition's life is repeated or settled."""
+    faulty = FaultyClient(place.engine.client)
+    one, steady = place.coordinator(client=faulty), place.coordinator()
+    one.create_partitions(["k"])
+    faulty.plan = at(dict.fromkeys(range(1, 40, 2), fault), "update_item", "transact_write_items")
+    held = acquired(steady.get_next_partition())
+    clock.advance(TIMEOUT / 2)
+    held = one.renew(held)
+    held = one.save_progress_state(held, {"row": 1}, [block("b1")])
+    held = one.save_progress_state(held, LARGE, [block("b2")])
+    one.close(held, timedelta(0), state=LARGE)
+    held = acquired(steady.get_next_partition())
+    assert held.partition.progress_state == LARGE
+    one.complete(held, [block("b3")])
+    faulty.deliver()
+    done = found(one.partition("k"))
+    assert (done.status, done.closed_count, len(done.endings)) == (S.COMPLETED, 1, 2)
+    assert published(one) == {"k": ["b1", "b2", "b3"]}
+    assert one.refusals == 0
+
+
+@pytest.mark.parametrize("by_hint", [True, False], ids=["by hint", "by order"])
+@pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)
+def test_s6_a_read_that_fails_after_an_acquisition_leaves_no_phantom(place: Place, fault: Fault, by_hint: bool) -> None:
+    """What is acquired has large progress, and reading that fails."""
+    faulty = FaultyClient(place.engine.client)
+    one = place.coordinator(client=faulty)
+    one.create_partitions(["k", "other"])
+    one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
+    hint = one.claimable()[0] if by_hint else None
+    faulty.plan = at({1: fault}, "get_item")
+    held = acquired(one.get_next_partition(hint=hint))
+    assert [(p.key, p.fence) for p in one.partitions(S.ASSIGNED)] == [(held.key, held.fence)]
+
+
+@pytest.mark.parametrize("by_hint", [True, False], ids=["by hint", "by order"])
+def test_s6_an_acquisition_that_could_not_be_read_is_given_back(place: Place, by_hint: bool) -> None:
+    faulty = FaultyClient(place.engine.client)
+    one = place.coordinator(client=faulty)
+    one.create_partitions(["k"])
+    one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
+    hint = one.claimable()[0] if by_hint else None
+    faulty.plan = lambda operation: Fault.THROTTLED if operation == "get_item" else None
+    with pytest.raises(OutcomeUnknownError) if by_hint else nullcontext():
+        assert one.get_next_partition(hint=hint) is None
+    assert found(place.coordinator().partition("k")).status is S.ASSIGNED
+    faulty.plan = lambda operation: None
+    held = acquired(one.get_next_partition())
+    assert held.partition.progress_state == LARGE
+    assert held.partition.failures == held.partition.lost_leases == 0
+
+
+def test_s1_an_owner_that_slept_in_its_acquisition_has_not_its_successors_fence(place: Place, clock: FakeClock) -> None:
+    """It was stopped between the update and the reading of the large progress, until after its lease."""
+    sleeper, successor = FaultyClient(place.engine.client), place.coordinator("successor")
+    one = place.coordinator(client=sleeper)
+    one.create_partitions(["k"])
+    one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
+    taken: list[Any] = []
+
+    def sleep(operation: str) -> None:
+        if operation == "get_item" and not taken:
+            clock.advance(TIMEOUT)
+            taken.append(acquired(successor.get_next_partition()))
+            taken.append(successor.save_progress_state(taken[0], LARGE + "y"))
+
+    sleeper.plan = sleep
+    with pytest.raises(OutcomeUnknownError, match="not held any more"):
+        one.get_next_partition()
+    successor.complete(taken[1])
+
+
+def test_an_owner_learns_that_it_slept_in_its_own_save(place: Place, clock: FakeClock) -> None:
+    late, successor = FaultyClient(place.engine.client), place.coordinator("successor")
+    one = place.coordinator(client=late)
+    one.create_partitions(["k"])
+    held = acquired(one.get_next_partition())
+
+    def sleep(operation: str) -> None:
+        if operation == "transact_write_items":
+            late.plan = lambda operation: None
+            clock.advance(TIMEOUT)
+            acquired(successor.get_next_partition())
+
+    late.plan = sleep
+    with pytest.raises(PartitionNotOwnedError):
+        one.save_progress_state(held, LARGE)
+    assert found(successor.partition("k")).progress_text is None
+
+
+@pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.UNREACHABLE, Fault.UNAVAILABLE], ids=lambda fault: fault.name)
+def test_l6_an_outage_is_an_error_and_never_no_work(place: Place, clock: FakeClock, fault: Fault) -> None:
+    faulty = FaultyClient(place.engine.client)
+    one = place.coordinator(client=faulty)
+    one.create_partitions(["k"])
+    faulty.plan = lambda operation: fault
+    began = clock.now()
+    with pytest.raises(StoreUnavailableError if fault is not Fault.UNAVAILABLE else Exception):
+        one.get_next_partition()
+    assert timedelta(seconds=20) < clock.now() - began <= timedelta(seconds=30)
+    faulty.plan = lambda operation: None
+    one.complete(acquired(one.get_next_partition()))
