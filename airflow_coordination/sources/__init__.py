@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from airflow_coordination.sources.files import FileListing
     from airflow_coordination.sources.listing import object_listing
     from airflow_coordination.sources.objects import Listing, StoredObject
+    from airflow_coordination.sources.paths import object_paths, spark_paths
     from airflow_coordination.sources.ranges import range_clause, sql_ranges
     from airflow_coordination.sources.s3 import S3Listing
 
@@ -23,7 +24,9 @@ _ROOMS = {
     "SourceError": "errors",
     "StoredObject": "objects",
     "object_listing": "listing",
+    "object_paths": "paths",
     "range_clause": "ranges",
+    "spark_paths": "paths",
     "sql_ranges": "ranges",
 }
 __all__ = [
@@ -33,7 +36,9 @@ __all__ = [
     "SourceError",
     "StoredObject",
     "object_listing",
+    "object_paths",
     "range_clause",
+    "spark_paths",
     "sql_ranges",
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from airflow_coordination.sources.selection import Selection, texts
 
 LATENESS: Final = timedelta(days=1)
 LATENESS_OF_GROUPS: Final = timedelta(minutes=10)
+_PASSWORD: Final = re.compile(r"[^/]+://[^/@]*:[^/@]*@")
 
 
 def object_listing(
@@ -77,6 +79,9 @@ def object_listing(
 
 def _listing(where: object, client: Any, filesystem: Any) -> Listing:
     address = os.fspath(where) if isinstance(where, str | os.PathLike) else ""
+    if _PASSWORD.match(address):
+        remedy = "It would be in every partition: give filesystem=…, or client=…, that knows it"
+        raise InvalidInputError("where", f"{address.partition('://')[0]}://…", "holds a password", remedy)
     of_s3 = address.partition("://")[0] in SCHEMES and filesystem is None
     if client is not None and not of_s3:
         raise InvalidInputError("client", type(client).__name__, "is for S3 only", "Give s3://…, and no filesystem")

@@ -35,7 +35,7 @@ def sql_ranges(
     the rows themselves, so the partitions are of equal size whatever gaps the key has; that reads the key's index once.
 
     :param database: a URL, a SQLAlchemy engine, an Airflow hook with ``get_sqlalchemy_engine``, or a function that
-        returns an engine or a connection. It never gets into a payload or the global state.
+        returns one of them or a connection. It never gets into a payload or the global state.
     :param table: the table's or view's name, without schema; names are quoted, so any may be given.
     :param column: the key: integer, decimal, text, date, timestamp or UUID; it should have an index.
     :param rows: rows per partition; more where many rows have the same key.

@@ -27,6 +27,8 @@ from airflow_coordination.sources.schedule import (
 from airflow_coordination.sources.selection import Selection
 
 log = logging.getLogger(__name__)
+RESERVED: Final = (SCAN_COUNT, SINGLE_SCAN_COMPLETE, LAST_SCAN_TIME, LISTING)
+"""Names in the global state that no bucket may have."""
 _OF: Final = "of"
 _GROUPS: Final = "groups"
 
@@ -46,6 +48,11 @@ class ObjectListing:
     lateness: timedelta
     clock: Clock = field(default_factory=SystemClock)
 
+    def __post_init__(self) -> None:
+        if self.listing.bucket in RESERVED:
+            problem = "is the name of something else in the global state"
+            raise InvalidInputError("where", self.listing.bucket, problem, "Use another bucket or directory")
+
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
         """Yield the partitions of the scan that is under way or due, with checkpoints between them.
 
@@ -59,15 +66,20 @@ class ObjectListing:
             return
         pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan)
         yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
-        log.info("%s: %d objects listed, %d taken.", self.name, pages.listed, pages.taken)
-        if not pages.listed and not scan.after:
-            log.warning("%s lists nothing. If you expected objects, check its name and include_prefix.", self.name)
+        self._report(scan, pages)
         yield Checkpoint(self._finished(known, scan))
 
     @property
     def name(self) -> str:
         """What is listed, for messages."""
         return self.listing.address(self.listing.prefix)
+
+    def _report(self, scan: Scan, pages: Pages) -> None:
+        log.info("%s: %d objects listed, %d taken.", self.name, pages.listed, pages.taken)
+        if scan.until:
+            log.info("Objects written since %s wait for a later scan; see lateness.", written(scan.until))
+        if not pages.listed and not scan.after:
+            log.warning("%s lists nothing. If you expected objects, check its name and include_prefix.", self.name)
 
     @property
     def _once(self) -> bool:
@@ -83,7 +95,7 @@ class ObjectListing:
             remedy = "No object may be in two partitions: restore the options, or give the source a new name"
             raise InvalidInputError("where", self.name, problem, remedy)
         log.info("%s: its options are new, so every object is offered again.", self.name)
-        ours = (SCAN_COUNT, SINGLE_SCAN_COMPLETE, LAST_SCAN_TIME, LISTING, self.listing.bucket)
+        ours = {*RESERVED, self.listing.bucket}
         return {name: value for name, value in state.items() if name not in ours}
 
     def _marks(self) -> dict[str, Any]:

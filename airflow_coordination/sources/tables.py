@@ -24,8 +24,8 @@ _ACTION = "read a key column"
 class KeyColumn:
     """A column of a table, and the way to its database. Nothing is kept open between calls.
 
-    :param database: a URL, an engine, an Airflow hook with ``get_sqlalchemy_engine``, or a function that returns an
-        engine or a connection; never shown, stored or part of a partition.
+    :param database: a URL, an engine, an Airflow hook with ``get_sqlalchemy_engine``, or a function that returns one
+        of them or a connection; never shown, stored or part of a partition.
     """
 
     database: Any = field(repr=False)
@@ -115,10 +115,10 @@ class KeyColumn:
     def _connected(self) -> Iterator[Connection]:
         with wrapped(_ACTION, self.name):
             database = self.database
+            if callable(database):
+                database = database()
             if hasattr(database, "get_sqlalchemy_engine"):
                 database = database.get_sqlalchemy_engine()
-            elif callable(database):
-                database = database()
             if isinstance(database, str | sa.URL):
                 database = sa.create_engine(database, poolclass=NullPool)
             with database.connect() if isinstance(database, Engine) else database as connection:

@@ -162,3 +162,11 @@ def test_a_directory_that_may_not_be_read_is_named(local, monkeypatch):
 def test_a_storage_without_its_library_says_so():
     with pytest.raises(SourceError, match=r"gs://bucket needs a library that is not here .*Install it where"):
         keys(FileListing("gs://bucket"))
+
+
+def test_a_worker_that_has_nothing_left_to_do_lists(tmp_path, coordinator):
+    supplier = object_listing(tmp_path, scan=timedelta(0))
+    assert coordinator.get_next_partition(supplier=supplier) is None
+    (tmp_path / "1.json").write_text("{}")
+    lease = coordinator.get_next_partition(supplier=supplier)
+    assert lease.partition.payload["path"] == str(tmp_path / "1.json")

@@ -30,11 +30,3 @@ def test_the_operator_runs_them(tmp_path, request, store_url, run_dag):  # noqa:
         CreatePartitionsOperator(task_id="rows", source="rows", supplier=sql_ranges(url, "flights", "id", rows=1))
     pushed = {ti.task_id: ti.xcom_pull(task_ids=ti.task_id) for ti in run_dag(dag).get_task_instances()}
     assert {task: result["created"] for task, result in pushed.items()} == {"files": 2, "rows": 3}
-
-
-def test_a_worker_that_has_nothing_left_to_do_lists(tmp_path, coordinator):
-    supplier = object_listing(tmp_path, scan=timedelta(0))
-    assert coordinator.get_next_partition(supplier=supplier) is None
-    (tmp_path / "1.json").write_text("{}")
-    lease = coordinator.get_next_partition(supplier=supplier)
-    assert lease.partition.payload["path"] == str(tmp_path / "1.json")

@@ -173,10 +173,11 @@ class Hook:
         lambda url, engine: sa.make_url(url),
         lambda url, engine: engine,
         lambda url, engine: Hook(engine),
+        lambda url, engine: lambda: Hook(engine),
         lambda url, engine: lambda: engine,
         lambda url, engine: engine.connect,
     ],
-    ids=["url", "URL", "engine", "hook", "function of an engine", "function of a connection"],
+    ids=["url", "URL", "engine", "hook", "function of a hook", "function of an engine", "function of a connection"],
 )
 def test_every_way_to_a_database(tmp_path, way):
     url = f"sqlite:///{tmp_path / 'a.db'}"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.sources import S3Listing, SourceError, object_listing
+from airflow_coordination.sources import FileListing, S3Listing, SourceError, object_listing
 
 KEYS = ["in/a b.json", "in/a/1.json", "in/a|b%.json", "in/ä/\u2028x.json", "in/z.csv", "in/😀.json", "out/1.json"]
 
@@ -115,3 +115,18 @@ def test_requests_are_paid_by_who_makes_them(s3, filled):
     assert list(listing.objects("", ""))
     assert listing.now()
     assert [each["x-amz-request-payer"] for each in requests] == ["requester"] * 2
+
+
+def test_through_fsspec_the_same_names_come_in_the_same_order(s3, filled, moto_server):
+    import s3fs
+
+    s3.put_object(Bucket=filled, Key="in/a", Body=b"an object with the name of a directory")
+    s3.put_object(Bucket=filled, Key="in/a/", Body=b"")
+    filesystem = s3fs.S3FileSystem(endpoint_url=moto_server, skip_instance_cache=True, asynchronous=False)
+    through = FileListing(f"s3://{filled}", filesystem)
+    plain = S3Listing(f"s3://{filled}", s3)
+    found = list(through.objects("in/", ""))
+    assert [each.key for each in found] == [e.key for e in plain.objects("in/", "") if not e.key.endswith("/")]
+    assert [each.modified for each in found] == [e.modified for e in plain.objects("in/", "") if e.key[-1] != "/"]
+    s3.put_object(Bucket=filled, Key="in/new", Body=b"")
+    assert "in/new" in [each.key for each in through.objects("in/", "")], "nothing comes from a cache"

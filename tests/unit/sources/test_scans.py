@@ -220,11 +220,14 @@ def test_bad_options_are_refused_by_name(storage: Storage, options: dict, messag
         (7, r"where=7: is int, which has no bucket, prefix, address, now, objects"),
         ("", r"where='': is no address"),
         ("s3://", r"where='s3://': names no bucket. Write s3://bucket/prefix"),
+        ("ftp://ana:geheim@host/in", r"where='ftp://\\u2026': holds a password. It would be in every partition"),
+        ("memory://LISTING", r"where='LISTING': is the name of something else in the global state"),
     ],
 )
 def test_a_place_that_is_none_is_refused(where: object, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=message) as refused:
         Source(where, scan="once")  # type: ignore[arg-type]
+    assert "geheim" not in str(refused.value)
 
 
 def test_a_name_that_no_store_can_hold_is_refused_by_name(storage: Storage) -> None:
