@@ -83,6 +83,17 @@ def make_table(table: Table, options: DynamoDBOptions) -> Layout:
     return layout
 
 
+def layout_of(table: Table) -> Layout:
+    """Return how an existing table's index is laid out.
+
+    :raises SchemaVersionError: when there is no such table, or it has another shape.
+    """
+    described = describe(table)
+    if described is None:
+        raise no_schema(table.description, "there is no such table in this region and account")
+    return check_shape(table, described)
+
+
 def describe(table: Table) -> dict[str, Any] | None:
     """Return the table's description, ``None`` when there is no such table."""
     try:

@@ -33,7 +33,7 @@ from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
-from airflow_coordination.stores.dynamodb.layout import make_table, read_facts, write_facts
+from airflow_coordination.stores.dynamodb.layout import Layout, layout_of, make_table, read_facts, write_facts
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.order import in_order
 from airflow_coordination.stores.dynamodb.owning import Owning
@@ -73,6 +73,7 @@ class DynamoDBStore:
         self.options = options
         self.table = Table(lambda: client(options), options.table_name, ServiceClock(clock), self.description)
         self._facts: StoreFacts | None = None
+        self._layout: Layout | None = None
         partitions = Partitions(self.table)
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
@@ -99,9 +100,16 @@ class DynamoDBStore:
         """A URL without credentials that opens this store."""
         return self.options.url
 
+    @property
+    def layout(self) -> Layout:
+        """What the table's index repeats: native, or as on the table that Data Prepper makes."""
+        if self._layout is None:
+            self._layout = layout_of(self.table)
+        return self._layout
+
     def setup(self) -> None:
         """Make the table if it is absent, check it, take it over from Data Prepper if that made it; idempotent."""
-        make_table(self.table, self.options)
+        self._layout = make_table(self.table, self.options)
         Takeover(self.table).run()
         write_facts(self.table)
         self._facts = read_facts(self.table)
