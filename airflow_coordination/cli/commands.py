@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.cli import acting, iam, reading
+from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.partition import PartitionStatus
@@ -68,6 +69,11 @@ _IAM: Final = (
     _option("--ask-account", action="store_true", help="Ask AWS which account these credentials belong to"),
 )
 
+_DOCTOR: Final = (
+    _option("--role", choices=iam.ROLES, default="worker", help="Whose permissions on DynamoDB (default: worker)"),
+    OUTPUT,
+)
+
 
 def _action(action: Action, help_text: str) -> Command:
     return Command(action.value, help_text, lambda place, args: acting.act(place, action, args), _PEOPLE)
@@ -85,6 +91,7 @@ COMMANDS: Final = (
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
+    Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
 )
 STORE_COMMANDS: Final = (

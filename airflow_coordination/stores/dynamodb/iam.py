@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -60,21 +61,31 @@ class TableAddress:
             raise SettingsError("region", self.region, "is no region of AWS", "Write it like us-east-1") from error
 
 
+def required(role: Role) -> Iterator[tuple[str, str | None]]:
+    """Yield the actions that a role needs, each with the index that it is on, or ``None`` for the table itself."""
+    for statement in json.loads(_template(role))["Statement"]:
+        _, _, index = statement["Resource"].partition("/index/")
+        yield from ((action, index or None) for action in statement["Action"])
+
+
 def policy(role: Role, address: TableAddress) -> dict[str, Any]:
     """Return the policy of a role for one table.
 
     A transaction needs no action of its own: its items are authorised as ``PutItem`` and ``UpdateItem`` (Amazon
     DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
     """
-    text = Template((_TEMPLATES / f"{role}.json").read_text())
     names = {
         "PARTITION": address.partition,
         "REGION": address.region,
         "ACCOUNT": address.account,
         "TABLE": address.table,
     }
-    document: dict[str, Any] = json.loads(text.substitute(names))
+    document: dict[str, Any] = json.loads(Template(_template(role)).substitute(names))
     return document
+
+
+def _template(role: Role) -> str:
+    return (_TEMPLATES / f"{role}.json").read_text()
 
 
 def account_of_credentials(region: str) -> str:

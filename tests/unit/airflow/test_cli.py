@@ -178,7 +178,7 @@ def test_doctor_finds_a_store_well(flights, url, capsys):
     ("argv", "found", "remedy"),
     [
         ((), "--store=None: is missing", "Give --store URL, or set COORDINATION_STORE"),
-        (("--store", "sqlite:////not/there/c.db"), "it does not exist yet", "Run `airflow coordination store migrate`"),
+        (("--store", "sqlite:////not/there/c.db"), "its directory /not/there does not exist", "Create it first"),
         (("--store", "ftp://host"), "is not the URL of a store", "Use sqlite:////path.db"),
         (("--store", "postgresql://127.0.0.1:1/c"), "could not be reached", "Check the address, the network"),
     ],

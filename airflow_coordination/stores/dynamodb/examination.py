@@ -1,0 +1,92 @@
+"""A look at the table for ``airflow coordination doctor``: what it is like, and what these credentials may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.stores.calls import MIGRATE, Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb import permissions
+from airflow_coordination.stores.dynamodb.iam import Role
+from airflow_coordination.stores.dynamodb.layout import Layout, check_shape, describe
+from airflow_coordination.stores.dynamodb.permissions import Seen, is_denial
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.findings import Finding, Verdict, finding_of, looked
+
+_LAYOUTS = {
+    Layout.NATIVE: "the index repeats what the queue needs",
+    Layout.DATA_PREPPER: "made by Data Prepper: the index repeats whole items, so that every write costs twice",
+}
+_BY_SETUP_ROLE = "Look again with the credentials of the set-up role"
+
+
+def examine(store: DynamoDBStore, role: Role) -> Iterator[Finding]:
+    """Yield what there is to say of a store's table.
+
+    :param role: whose permissions the credentials should have.
+    """
+    exists: bool | None
+    try:
+        described = describe(store.table)
+    except CoordinationError as error:
+        if not is_denial(error):
+            yield finding_of("table", error)
+            return
+        exists = None
+        yield Finding("table", Verdict.UNKNOWN, "this role may not describe it", _BY_SETUP_ROLE)
+    else:
+        exists = described is not None
+        yield from _table(store, described) if described else [_absent()]
+    ttl = None
+    if exists is not False:
+        ttl, finding = _time_to_live(store)
+        yield finding
+    yield from permissions.examine(store.table, role, Seen(exists, ttl))
+
+
+def _absent() -> Finding:
+    return Finding("table", Verdict.WRONG, "there is no such table in this region and account", MIGRATE)
+
+
+def _table(store: DynamoDBStore, described: dict[str, Any]) -> Iterator[Finding]:
+    yield _active("table", described["TableStatus"])
+    yield from (_active("index", index["IndexStatus"]) for index in described.get("GlobalSecondaryIndexes", ()))
+    yield from looked("layout", lambda: [_layout(store, described)])
+    yield Finding("billing", Verdict.OK, _billing(described))
+
+
+def _active(check: str, status: str) -> Finding:
+    if status == "ACTIVE":
+        return Finding(check, Verdict.OK, status)
+    return Finding(check, Verdict.WRONG, status, "Wait until it is ACTIVE")
+
+
+def _layout(store: DynamoDBStore, described: dict[str, Any]) -> Finding:
+    layout = check_shape(store.table, described)
+    return Finding("layout", Verdict.OK, f"{layout}: {_LAYOUTS[layout]}")
+
+
+def _billing(described: dict[str, Any]) -> str:
+    if described.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
+        return "on_demand"
+    units = described["ProvisionedThroughput"]
+    return f"provisioned: {units['ReadCapacityUnits']} read and {units['WriteCapacityUnits']} write units"
+
+
+def _time_to_live(store: DynamoDBStore) -> tuple[dict[str, Any] | None, Finding]:
+    """Return the TTL's description, and what it means for this store's options."""
+    try:
+        answer = store.table.send(
+            Call("look at TTL", writes=False), "describe_time_to_live", TableName=store.table.name
+        )
+    except CoordinationError as error:
+        found = "this role may not describe it" if is_denial(error) else str(error)
+        return None, Finding("ttl", Verdict.UNKNOWN, found, _BY_SETUP_ROLE)
+    ttl: dict[str, Any] = answer["TimeToLiveDescription"]
+    enabled = ttl["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
+    found = f"{ttl['TimeToLiveStatus']} on {ttl['AttributeName']}" if enabled else ttl["TimeToLiveStatus"]
+    if store.options.ttl is None or (enabled and ttl["AttributeName"] == it.EXPIRATION):
+        return ttl, Finding("ttl", Verdict.OK, found)
+    return ttl, Finding("ttl", Verdict.WRONG, f"{found}, and the option ttl asks for it on {it.EXPIRATION}", MIGRATE)

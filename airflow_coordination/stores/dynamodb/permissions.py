@@ -1,0 +1,157 @@
+"""What this process's credentials may do with the table: each action is tried where it cannot change anything.
+
+The service looks at permissions before it looks at the table, so that whatever it answers but a denial says yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import Attr, Key
+from botocore.exceptions import ClientError
+
+from airflow_coordination.leases.errors import CoordinationError, StoreUnavailableError
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
+from airflow_coordination.stores.dynamodb.iam import Role, required
+from airflow_coordination.stores.dynamodb.queue import INDEX
+from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.findings import Finding, Verdict
+
+NOWHERE: Final = "airflow_coordination|DOCTOR"
+"""No source has this identifier, and nothing is ever written under it."""
+OF_DATA_PREPPER: Final = frozenset(
+    f"dynamodb:{action}"
+    for action in (
+        "DescribeTimeToLive",
+        "UpdateTimeToLive",
+        "DescribeTable",
+        "CreateTable",
+        "GetItem",
+        "PutItem",
+        "Query",
+    )
+)
+"""The full set of permissions in Data Prepper's documentation."""
+
+_KEY: Final = {it.SOURCE: NOWHERE, it.KEY: NOWHERE}
+_NEVER: Final = Attr(it.SOURCE).exists() & Attr(it.SOURCE).not_exists()
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of the table before its permissions are tried.
+
+    :param exists: whether it does; ``None`` when that is not known.
+    :param ttl: its TTL's description, ``None`` when that is not known.
+    """
+
+    exists: bool | None
+    ttl: dict[str, Any] | None
+
+
+def _update(_: Seen) -> Arguments:
+    expression = Expression()
+    text = f"REMOVE {expression.name(it.OWNER)}"
+    condition = expression.condition(_NEVER)
+    return {
+        "Key": it.typed(_KEY),
+        "UpdateExpression": text,
+        "ConditionExpression": condition,
+        **expression.arguments(),
+    }
+
+
+def _create(seen: Seen) -> Arguments | None:
+    """Return what a table that exists refuses; one that may be absent would be made."""
+    if not seen.exists:
+        return None
+    return {
+        "AttributeDefinitions": [{"AttributeName": it.SOURCE, "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": it.SOURCE, "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+
+
+def _same_ttl(seen: Seen) -> Arguments | None:
+    """Return the setting that the table has already, which the service refuses."""
+    if seen.ttl is None or seen.ttl["TimeToLiveStatus"] not in ("ENABLED", "DISABLED"):
+        return None
+    enabled = seen.ttl["TimeToLiveStatus"] == "ENABLED"
+    specification = {"Enabled": enabled, "AttributeName": seen.ttl.get("AttributeName", it.EXPIRATION)}
+    return {"TimeToLiveSpecification": specification}
+
+
+_TRIES: Final[dict[str, tuple[str, Callable[[Seen], Arguments | None]]]] = {
+    "dynamodb:BatchGetItem": ("batch_get_item", lambda _: {}),
+    "dynamodb:CreateTable": ("create_table", _create),
+    "dynamodb:DescribeTable": ("describe_table", lambda _: {}),
+    "dynamodb:DescribeTimeToLive": ("describe_time_to_live", lambda _: {}),
+    "dynamodb:GetItem": ("get_item", lambda _: {"Key": it.typed(_KEY)}),
+    "dynamodb:PutItem": ("put_item", lambda _: put(_KEY, _NEVER)),
+    "dynamodb:Query": ("query", lambda _: query(Key(it.SOURCE).eq(NOWHERE))),
+    "dynamodb:Scan": ("scan", lambda _: {"Limit": 1}),
+    "dynamodb:UpdateItem": ("update_item", _update),
+    "dynamodb:UpdateTimeToLive": ("update_time_to_live", _same_ttl),
+}
+
+
+def examine(table: Table, role: Role, seen: Seen) -> Iterator[Finding]:
+    """Yield a finding for each action that a role needs, and one if they are those that Data Prepper documents."""
+    verdicts: dict[str, Verdict] = {}
+    for action, index in required(role):
+        finding = _tried(table, role, action, index, seen)
+        verdicts.setdefault(action, finding.verdict)
+        yield finding
+    denied = {action for action, verdict in verdicts.items() if verdict is Verdict.WRONG}
+    if "dynamodb:UpdateItem" in denied and denied == verdicts.keys() - OF_DATA_PREPPER:
+        found = (
+            "these are the permissions that Data Prepper documents, which have no UpdateItem: every lease is an update"
+        )
+        yield Finding("policy", Verdict.WRONG, found, _remedy(role))
+
+
+def _tried(table: Table, role: Role, action: str, index: str | None, seen: Seen) -> Finding:
+    check = f"{action} on index {index}" if index else action
+    operation, arguments_for = _TRIES[action]
+    arguments = arguments_for(seen)
+    if arguments is None:
+        return Finding(check, Verdict.UNKNOWN, "not tried: it could change something here")
+    try:
+        table.send(Call(f"try {action}"), operation, **_addressed(table, operation, index, arguments))
+    except CoordinationError as error:
+        return _judged(check, role, error)
+    return Finding(check, Verdict.OK, "allowed")
+
+
+def _addressed(table: Table, operation: str, index: str | None, arguments: Arguments) -> Arguments:
+    """Return the arguments with the table, or its index, that the action is tried on."""
+    if operation == "batch_get_item":
+        return {"RequestItems": {table.name: {"Keys": [it.typed(_KEY)]}}}
+    if index is None:
+        return {"TableName": table.name, **arguments}
+    return {"TableName": table.name, "IndexName": INDEX, **query(Key(it.COMBINATION).eq(NOWHERE))}
+
+
+def _judged(check: str, role: Role, error: CoordinationError) -> Finding:
+    """Return what an error says of the permission: all but a denial and no answer say that there is one."""
+    if is_denial(error):
+        return Finding(check, Verdict.WRONG, "denied", _remedy(role))
+    if isinstance(error, StoreUnavailableError) or not isinstance(error.__cause__, ClientError):
+        return Finding(check, Verdict.UNKNOWN, str(error))
+    return Finding(check, Verdict.OK, "allowed")
+
+
+def is_denial(error: CoordinationError) -> bool:
+    """Return whether the service denied a request for want of a permission."""
+    cause = error.__cause__
+    return isinstance(cause, ClientError) and "AccessDenied" in cause.response["Error"]["Code"]
+
+
+def _remedy(role: Role) -> str:
+    return f"Allow it: `airflow coordination iam {role}` prints the policy"
