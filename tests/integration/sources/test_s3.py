@@ -74,6 +74,7 @@ def test_small_objects_form_groups(s3, filled, supplied):
     assert sorted(payload["bytes"] for payload in partitions.values()) == [10, 20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lazily", [False, True], ids=["hook", "function"])
 def test_airflow_s_hook_brings_the_client(filled, moto_server, monkeypatch, supplied, lazily):
     from airflow.providers.amazon.aws.hooks.s3 import S3Hook
