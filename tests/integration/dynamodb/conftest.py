@@ -76,6 +76,13 @@ def table() -> str:
 
 
 @pytest.fixture
+def local_table(local: Engine, table: str) -> Iterator[str]:
+    """Name of a table that the test makes in DynamoDB Local."""
+    yield table
+    local.delete(table)
+
+
+@pytest.fixture
 def store(engine: Engine, table: str) -> Iterator[DynamoDBStore]:
     """A store that is set up in a new table, on each engine."""
     yield from _set_up(engine, table)

@@ -1,0 +1,208 @@
+"""Data Prepper at work on a table that was taken over from it: seen wherever it has written, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import Lease, PartitionStatus, SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.stores.dynamodb.layout import Layout
+from airflow_coordination.testing.clock import FakeClock
+from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.data_prepper import BASE, DataPrepper, bean
+from tests.integration.dynamodb.given import Given, coordinator, drained, key, poisoned
+from tests.integration.dynamodb.places import acquired, found
+
+MINUTE = timedelta(minutes=1)
+CALLS: dict[str, Callable[[SourceCoordinator], object]] = {
+    "acquire": lambda one: one.get_next_partition(),
+    "acquire by key": lambda one: one.get_next_partition(hint=key(0)),
+    "hints": lambda one: one.claimable(),
+    "one": lambda one: one.partition(key(0)),
+    "page": lambda one: one.partitions(),
+    "count": lambda one: one.counts(),
+    "sweep": lambda one: one.sweep(),
+    "release": lambda one: one.release(key(0), by="ana", why="stuck"),
+    "create": lambda one: one.create_partitions([key(0)]),
+}
+
+
+@pytest.fixture
+def given(local: Engine, local_table: str) -> Given:
+    return Given(local, local_table, "02")
+
+
+@pytest.fixture
+def prepper(given: Given) -> DataPrepper:
+    return DataPrepper(given.engine.client, given.table, given.clock)
+
+
+def one_more(given: Given) -> SourceCoordinator:
+    """Return what a process has that starts now."""
+    return coordinator(given.store(), given.clock)
+
+
+def test_every_step_names_an_item_that_data_prepper_has_written(given: Given, prepper: DataPrepper):
+    """Its put replaces the item whole, and our attributes are gone: never a KeyError, never "nothing to do"."""
+    given.taken_over()
+    assert prepper.acquire() == key(0)
+    given.clock.advance(11 * MINUTE)
+    messages = set()
+    for call in CALLS.values():
+        with pytest.raises(SchemaVersionError) as seen:
+            call(one_more(given))
+        messages.add(str(seen.value))
+    assert messages == {
+        f"Store {given.store().description}: item 'my-bucket|logs/2026/part-0000.json' of "
+        "'env1|s3-pipeline|PARTITION' was written by Data Prepper, or by hand, under the name of "
+        "'env1|s3-pipeline:node-a', after this package took the table over. Two programs with different rules on one "
+        "table lose work. Stop Data Prepper's pipelines on it. Run `airflow coordination store migrate` (without "
+        "Airflow: `python -m airflow_coordination store migrate`)"
+    }
+
+
+OWNERS: dict[str, Callable[[SourceCoordinator, Lease], object]] = {
+    "renew": lambda one, lease: one.renew(lease),
+    "save": lambda one, lease: one.save_progress_state(lease, {"row": 1}),
+    "complete": lambda one, lease: one.complete(lease),
+    "fail": lambda one, lease: one.fail(lease, "no"),
+}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_an_owner_learns_that_data_prepper_has_its_partition(given: Given, prepper: DataPrepper, name: str):
+    """Nothing it writes counts any more, and the error says who is to blame."""
+    one = given.taken_over()
+    lease = acquired(one.get_next_partition())
+    given.clock.advance(11 * MINUTE)
+    assert prepper.acquire() == lease.key
+    with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
+        OWNERS[name](one, lease)
+
+
+def test_what_it_creates_is_seen(given: Given, prepper: DataPrepper):
+    """A supplier of its own makes partitions that are not ours."""
+    one = given.taken_over()
+    drained(one)
+    assert prepper.create("new")
+    with pytest.raises(SchemaVersionError, match="item 'new' of"):
+        one.get_next_partition()
+
+
+def test_its_first_start_is_seen_where_there_was_no_global_state(given: Given, prepper: DataPrepper):
+    """It creates the global item when it starts; where ours is, its start leaves no trace."""
+    del given.before[0]
+    one = given.taken_over()
+    assert prepper.start()
+    with pytest.raises(SchemaVersionError, match=r"'env1\|s3-pipeline\|GLOBAL_STATE' was written by Data Prepper"):
+        one.run_supplier(lambda state: [])
+
+
+def test_taken_over_again_goes_on_and_gives_no_fence_twice(given: Given, prepper: DataPrepper):
+    """Data Prepper's interlude is finished work, or work that waits; tokens go on rising."""
+    one = given.taken_over()
+    first = acquired(one.get_next_partition())
+    one.give_up(first)
+    mine = found(one.partition(first.key))
+    keys = list(iter(prepper.acquire, None))
+    assert len(keys) == 9
+    assert prepper.complete(keys[1])
+    with pytest.raises(SchemaVersionError, match="holds 8 lease"):
+        given.store().setup()
+    given.clock.advance(11 * MINUTE)
+    given.store().setup()
+    again = one_more(given)
+    assert found(again.partition(first.key)).token > mine.token
+    assert sorted(partition.key for partition in drained(again)) == sorted(set(keys) - {keys[1]})
+
+
+def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
+    """The index lags: for a moment it still shows items as they were before the takeover."""
+    given.make()
+    store = given.store()
+    old = {item["sourcePartitionKey"]["S"]: item for item in given.before}
+    store.setup()
+    query = store.table.send
+
+    def lagging(call, operation, **arguments):
+        answer = query(call, operation, **arguments)
+        if operation == "query" and "IndexName" in arguments:
+            answer["Items"] = [old[row["sourcePartitionKey"]["S"]] for row in answer["Items"]]
+        return answer
+
+    store.table.send = lagging
+    one = coordinator(store, given.clock)
+    assert one.get_next_partition() is None
+    store.table.send = query
+    assert len(drained(one)) == 9
+
+
+# -- the way back ------------------------------------------------------------------------------------------------------
+
+
+def in_every_state(one: SourceCoordinator, clock: FakeClock) -> None:
+    """Leave partitions in whatever state there is; n10 is deleted."""
+    identifiers = [PartitionIdentifier(f"n{number:02}") for number in range(14)]
+    extremes = [PartitionIdentifier("early", priority=-(2**31) + 1), PartitionIdentifier("late", priority=5)]
+    one.create_partitions([*identifiers, *extremes])
+    one.run_supplier(lambda state: state.update(last=12))
+    take = lambda name: acquired(one.get_next_partition(hint=name))  # noqa: E731
+    one.complete(take("n00"))
+    one.save_progress_state(take("n01"), {"row": 1})
+    one.save_progress_state(take("n02"), {"rows": "x" * 2000})
+    one.renew(take("n03"))
+    one.close(take("n04"), reopen_after=MINUTE)
+    one.close(take("n05"), reopen_after=60 * MINUTE, state={"row": 5})
+    one.fail(take("n06"), "no")
+    one.give_up(take("n07"))
+    one.release(take("n08").key, by="ana", why="stuck")
+    one.park("n09", by="ana", why="bad")
+    one.delete("n10", by="ana", why="bad")
+    take("n11")
+    clock.advance(11 * MINUTE)
+    one.sweep()
+    take("n12")
+    one.close(take("n13"), reopen_after=MINUTE)
+    clock.advance(2 * MINUTE)
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_every_item_is_one_that_data_prepper_can_read(local: Engine, local_table: str, layout: Layout):
+    """Its bean can be made of each of them, in each state, on its own table and on one of ours."""
+    given = Given(local, local_table, "05")
+    given.before += poisoned()
+    if layout is Layout.DATA_PREPPER:
+        given.make()
+    store = given.store()
+    store.setup()
+    assert store.layout is layout
+    one = coordinator(store, given.clock)
+    in_every_state(one, given.clock)
+    seen = {name: bean(item) for name, item in given.items().items()}
+    assert {values["sourcePartitionStatus"] for values in seen.values()} == set(PartitionStatus)
+    for values in seen.values():
+        combined = f"{values['sourceIdentifier']}|{values['sourcePartitionStatus']}"
+        assert values.get("sourceStatusCombinationKey", combined) == combined
+        assert ("partitionOwner" in values) == (values["sourcePartitionStatus"] == "ASSIGNED")
+        assert ("sourceStatusCombinationKey" in values) <= ("partitionPriority" in values)
+        assert ("expirationTime" in values) <= (
+            values["sourcePartitionStatus"] == "COMPLETED" or "n10" in values.values()
+        )
+
+
+def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper):
+    """The way back: it takes all that is unfinished, also what waits for a delay or for a person here."""
+    one = given.taken_over()
+    drained(one)
+    in_every_state(one, given.clock)
+    given.clock.advance(60 * MINUTE)
+    done = []
+    while (taken := prepper.acquire()) is not None:
+        done.append(taken)
+        assert prepper.complete(taken)
+    assert sorted(done) == sorted([*(f"n{number:02}" for number in range(1, 14) if number != 10), "early", "late"])
+    assert done.index("early") < done.index("late")
+    assert BASE in prepper.owner

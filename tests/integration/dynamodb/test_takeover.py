@@ -1,0 +1,192 @@
+"""A table that real Data Prepper made and filled becomes ours, and its work is finished, each of it once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import Checkpoint, PartitionStatus, SchemaVersionError
+from airflow_coordination.stores.dynamodb.takeover import Takeover
+from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.data_prepper import GLOBAL_KEY, SNAPSHOTS
+from tests.integration.dynamodb.given import AFTER, BEFORE, Given, coordinator, drained, key
+from tests.integration.dynamodb.places import acquired, found
+
+
+@pytest.mark.parametrize("number", ["02", "03", "04", "05", "06"])
+def test_what_data_prepper_left_is_finished_once(local: Engine, local_table: str, number: str):
+    """Unfinished work comes with its progress and its closed count; what was COMPLETED never comes."""
+    finish(Given(local, local_table, number))
+
+
+def test_the_same_on_another_engine(moto: Engine, table: str):
+    """Moto is a second opinion."""
+    finish(Given(moto, table, "03"))
+    moto.delete(table)
+
+
+def finish(given: Given) -> None:
+    """Take a snapshot over and drain it, and compare what came with what was there."""
+    one = given.taken_over()
+    done = drained(one)
+    theirs = [item for item in given.before if item["sourceIdentifier"]["S"].endswith("|PARTITION")]
+    unfinished = {
+        item["sourcePartitionKey"]["S"]: item for item in theirs if item["sourcePartitionStatus"]["S"] != "COMPLETED"
+    }
+    assert sorted(partition.key for partition in done) == sorted(unfinished)
+    for partition in done:
+        item = unfinished[partition.key]
+        assert partition.progress_text == item.get("partitionProgressState", {}).get("S")
+        assert partition.closed_count == int(item["closedCount"]["N"])
+    assert one.counts()[PartitionStatus.COMPLETED] == len(theirs)
+
+
+def test_the_order_is_data_prepper_s(local: Engine, local_table: str):
+    """Ended leases by their ends, what was closed and is due, then the waiting by their instants."""
+    given = Given(local, local_table, "03")
+    given.before += [item | {"sourcePartitionKey": {"S": "first"}} for item in SNAPSHOTS["06"]]
+    assert [partition.key for partition in drained(given.taken_over())] == [
+        key(0),
+        key(1),
+        key(4),
+        "first",  # 2020-01-01T00:00:00Z, an override
+        key(7),
+        key(8),
+        key(6),  # given up: its instant is the end of its last lease
+    ]
+
+
+def test_instants_of_different_lengths_are_in_order_of_time(local: Engine, local_table: str):
+    """Data Prepper sorts texts, and ``.5Z`` stands behind ``.500001Z`` there."""
+    given = Given(local, local_table, "01")
+    fractions = ["", ".000000001", ".4", ".499999", ".500", ".500001", ".500001001"]
+    [first] = given.before
+    for fraction in reversed(fractions):
+        standing = {
+            "partitionPriority": {"S": f"2026-11-20T18:00:00{fraction}Z"},
+            "sourcePartitionKey": {"S": f"k{fraction}"},
+        }
+        where = {"sourceIdentifier": {"S": "env1|s3-pipeline|PARTITION"}}
+        given.before.append(first | standing | where)
+    assert [partition.key for partition in drained(given.taken_over())] == [f"k{fraction}" for fraction in fractions]
+
+
+def test_what_an_item_becomes(local: Engine, local_table: str):
+    """Completed items leave the index and keep their TTL; unfinished ones and the global state lose it."""
+    given = Given(local, local_table, "05")
+    given.taken_over()
+    now = given.items()
+    for old in given.before:
+        new = now[old["sourcePartitionKey"]["S"]]
+        completed = old["sourcePartitionStatus"]["S"] == "COMPLETED"
+        assert ("sourceStatusCombinationKey" in new) is not completed
+        assert new.get("expirationTime") == (old["expirationTime"] if completed else None)
+        assert new["version"] == {"N": str(int(old["version"]["N"]) + 1)}
+        assert new["fenceToken"] == old["version"]
+        assert "partitionOwner" not in new
+        assert "partitionOwnershipTimeout" not in new
+    assert now[key(0)]["partitionPriority"] == {
+        "S": "!2147483648|2026-11-20T20:21:43.359803Z|2026-11-20T20:21:43.359803464Z"
+    }
+    assert now[key(4)]["partitionPriority"] == now[key(4)]["reOpenAt"] == {"S": "2026-11-20T19:21:43.039816Z"}
+
+
+def test_closed_waits_for_its_time(local: Engine, local_table: str):
+    """Nothing reopens sooner because it changed hands; a sweep reopens it then."""
+    given = Given(local, local_table, "03", AFTER - timedelta(hours=5, minutes=10))
+    one = given.taken_over()
+    assert key(4) not in [partition.key for partition in drained(one)]
+    waiting = found(one.partition(key(4)))
+    assert (waiting.status, waiting.closed_count) == (PartitionStatus.CLOSED, 1)
+    given.clock.advance(timedelta(hours=1))
+    assert one.sweep().reopened == 1
+    assert [partition.key for partition in drained(one)] == [key(4)]
+
+
+def test_the_supplier_goes_on_with_the_global_state(local: Engine, local_table: str):
+    """It gets the JSON object that Data Prepper has saved, and what exists is not created again."""
+    given = Given(local, local_table, "03")
+    one = given.taken_over()
+    seen = []
+
+    def supplier(state: dict[str, Any]) -> Iterator[Any]:
+        seen.append(dict(state))
+        yield from (key(number) for number in range(12))
+        yield Checkpoint({"lastScan": "2026-11-21T00:00:00Z"})
+
+    created = one.run_supplier(supplier).created
+    assert seen == [{"lastScan": "2026-11-20T00:00:00Z"}]
+    assert (created.created, created.existing) == (3, 9)
+    assert one.global_state() == {"lastScan": "2026-11-21T00:00:00Z"}
+
+
+def test_its_sources_are_known(local: Engine, local_table: str):
+    """Commands and operators refuse sources that the store has never seen."""
+    one = Given(local, local_table, "01").taken_over()
+    one.check_known()
+    assert one.store.sources() == [("env1|s3-pipeline|PARTITION", {})]
+
+
+def test_again_changes_nothing(local: Engine, local_table: str):
+    """Not what was taken over, and not what has been done since; nor what was registered."""
+    given = Given(local, local_table, "03")
+    one = given.taken_over()
+    one.register(dags=["flights"])
+    held = acquired(one.get_next_partition())
+    before = given.items()
+    again = given.store()
+    again.setup()
+    assert given.items() == before
+    assert again.sources() == [("env1|s3-pipeline|PARTITION", {"dags": ["flights"]})]
+    one.complete(held)
+
+
+def test_it_waits_for_data_prepper_s_leases(local: Engine, local_table: str):
+    """Where running beside it can be seen it is refused, naming who, and until when; nothing is written."""
+    given = Given(local, local_table, "04", BEFORE)
+    given.make()
+    before = given.items()
+    with pytest.raises(SchemaVersionError) as refused:
+        given.store().setup()
+    assert str(refused.value) == (
+        f"Store {given.store().description}: Data Prepper holds 5 lease(s) in it, under the name of "
+        "env1|s3-pipeline:node-a, env1|s3-pipeline:node-b; the last of them ends at 2026-11-20T18:31:44Z, in 0:06:44. "
+        "Two programs with different rules on one table lose work. Stop Data Prepper's pipelines on it and wait until "
+        "2026-11-20T18:31:44Z. Run `airflow coordination store migrate` (without Airflow: "
+        "`python -m airflow_coordination store migrate`)"
+    )
+    assert given.items() == before
+    given.clock.advance(timedelta(minutes=6, seconds=44))
+    given.store().setup()
+    assert len(drained(coordinator(given.store(), given.clock))) == 5  # part 4 is closed until 19:21
+
+
+def test_the_enhanced_coordinator_s_items_stay(local: Engine, local_table: str, caplog: pytest.LogCaptureFixture):
+    """They belong to sources that this package does not have; a lease on one of them is nobody's business here."""
+    given = Given(local, local_table, "07", BEFORE)
+    given.before += SNAPSHOTS["01"]
+    given.make()
+    before = given.items()
+    with caplog.at_level(logging.WARNING):
+        given.store().setup()
+    changed = {name for name, item in given.items().items() if item != before[name]}
+    assert changed == {GLOBAL_KEY}
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "items of sources that this package does not have are left as they are: 1 of 'env1|s3-pipeline|GLOBAL', "
+        "1 of 'env1|s3-pipeline|LEADER', 4 of 'env1|s3-pipeline|STREAM'"
+    ]
+
+
+def test_a_source_that_no_coordinator_can_name_stays(local: Engine, local_table: str):
+    """A prefix with a bar in it, or a per cent sign, is escaped in our identifiers and not in Data Prepper's."""
+    given = Given(local, local_table, "01")
+    [first] = given.before
+    strange = ["a|b|c|PARTITION", "50%|PARTITION", "PARTITION"]
+    given.before = [first | {"sourceIdentifier": {"S": name}} for name in strange]
+    given.make()
+    done = Takeover(given.store().table).run()
+    assert (dict(done.left), done.statuses.total()) == (dict.fromkeys(strange, 1), 0)

@@ -1,0 +1,185 @@
+"""A takeover that is killed, and two at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from airflow_coordination.leases import PartitionStatus, SchemaVersionError
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb.takeover import Takeover
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash
+from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.data_prepper import SNAPSHOTS, DataPrepper
+from tests.integration.dynamodb.given import Given, coordinator, drained, key, without_ids
+
+
+class Mortal:
+    """A client whose process ends at one of its requests, before or after the engine has carried it out.
+
+    :param client: the one that sends.
+    :param last: number of the last request.
+    :param applied: whether the engine still gets that one.
+    """
+
+    def __init__(self, client: Any, last: int, *, applied: bool) -> None:
+        self._client, self._left, self._applied = client, last, applied
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        operation = getattr(self._client, name)
+
+        def send(**arguments: Any) -> Any:
+            with self._lock:
+                self._left -= 1
+                if self._left < 0 or (self._left == 0 and not self._applied):
+                    raise Crash
+            answer = operation(**arguments)
+            if self._left <= 0:
+                raise Crash
+            return answer
+
+        return send
+
+
+def behind(given: Given, client: Any) -> DynamoDBStore:
+    """Return a store whose requests go through ``client``."""
+    return DynamoDBStore(given.engine.options(given.table), given.clock, client=lambda _: client)
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+def test_killed_at_any_request_and_run_again(local: Engine, table: str, applied: bool):
+    """The result is that of a takeover that nobody disturbed."""
+    whole = Given(local, f"{table}-whole", "03")
+    whole.taken_over()
+    expected = without_ids(whole.items())
+    for last in range(1, 18):
+        given = Given(local, f"{table}-{last}", "03")
+        given.make()
+        mortal = Mortal(local.client, last, applied=applied)
+        try:
+            behind(given, mortal).setup()
+        except Crash:
+            ended = False
+        else:
+            ended = True
+        given.store().setup()
+        assert without_ids(given.items()) == expected
+        given.store().sources()
+        local.delete(given.table)
+        if ended:
+            break
+    local.delete(whole.table)
+    assert ended
+    assert last > 10
+
+
+def test_nobody_works_on_a_table_that_is_half_taken_over(local: Engine, local_table: str):
+    """Until the takeover has come to its end the store is not set up."""
+    given = Given(local, local_table, "03")
+    given.make()
+    with pytest.raises(Crash):
+        behind(given, Mortal(local.client, 8, applied=True)).setup()
+    with pytest.raises(SchemaVersionError, match=r"was never set up.*store migrate"):
+        coordinator(given.store(), given.clock).get_next_partition()
+
+
+def test_two_at_once_share_the_work(local: Engine, local_table: str):
+    """Each item is taken by one of them; both come to their end."""
+    given = Given(local, local_table, "05")
+    given.before += [
+        item | {"sourcePartitionKey": {"S": f"{item['sourcePartitionKey']['S']}-{n}"}}
+        for item in SNAPSHOTS["02"][1:]
+        for n in range(3)
+    ]
+    given.make()
+    together = threading.Barrier(2)
+    taken = []
+
+    def run() -> None:
+        together.wait()
+        taken.append(Takeover(given.store().table).run())
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(one.statuses.total() for one in taken) == len(given.before)
+    given.store().setup()
+    assert len(drained(coordinator(given.store(), given.clock))) == 6 + 27
+
+
+class Meanwhile:
+    """A client that lets something happen right after the second look at the table.
+
+    :param client: the one that sends.
+    :param happens: what.
+    """
+
+    def __init__(self, client: Any, happens: Callable[[], object]) -> None:
+        self._client, self._happens, self._scans = client, happens, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def scan(self, **arguments: Any) -> Any:
+        answer = self._client.scan(**arguments)
+        self._scans += 1
+        if self._scans == 2:
+            self._happens()
+        return answer
+
+
+def test_data_prepper_that_writes_meanwhile_is_refused(local: Engine, local_table: str):
+    """It holds nothing, so it could not be seen before; what it has written stays as it is."""
+    given = Given(local, local_table, "02")
+    given.make()
+    prepper = DataPrepper(local.client, local_table, given.clock)
+    with pytest.raises(SchemaVersionError) as refused:
+        behind(given, Meanwhile(local.client, prepper.acquire)).setup()
+    assert str(refused.value).partition(": ")[2].partition(". Run")[0] == (
+        "Data Prepper has written 'my-bucket|logs/2026/part-0000.json' of 'env1|s3-pipeline|PARTITION' while the table "
+        "was being taken over, under the name of env1|s3-pipeline:node-a. Stop its pipelines on this table; the "
+        "takeover goes on where it stopped"
+    )
+    assert given.items()[key(0)]["partitionOwner"] == {"S": prepper.owner}
+
+
+def test_what_its_ttl_deletes_meanwhile_is_gone(local: Engine, local_table: str):
+    """Nothing is made anew that nobody has any more."""
+    given = Given(local, local_table, "02")
+    given.make()
+    where = {name: given.before[3][name] for name in ("sourceIdentifier", "sourcePartitionKey")}
+    behind(given, Meanwhile(local.client, lambda: local.client.delete_item(TableName=local_table, Key=where))).setup()
+    assert len(drained(coordinator(given.store(), given.clock))) == 8
+
+
+class Busy:
+    """A client whose table is too busy for every second put."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._puts = client, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_item(self, **arguments: Any) -> Any:
+        self._puts += 1
+        if self._puts % 2:
+            code = "ProvisionedThroughputExceededException"
+            raise ClientError({"Error": {"Code": code, "Message": ""}, "ResponseMetadata": {}}, "PutItem")
+        return self._client.put_item(**arguments)
+
+
+def test_a_busy_table_is_taken_over_slowly(local: Engine, local_table: str):
+    """Ten units, Data Prepper's own default, are soon used up."""
+    given = Given(local, local_table, "02")
+    given.make()
+    done = Takeover(behind(given, Busy(local.client)).table, FakeClock()).run()
+    assert done.statuses == {PartitionStatus.UNASSIGNED: 10}
