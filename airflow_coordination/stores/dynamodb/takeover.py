@@ -34,6 +34,7 @@ from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 PATIENCE: Final = timedelta(minutes=5)
 """How long one request of a takeover is repeated: with ten units a table is soon too busy for it."""
 
+_NAMED: Final = 10
 T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
 _THEIRS: Final = frozenset(
@@ -205,12 +206,12 @@ class Takeover:
             _log.warning("%s: cannot be read, %s", self._where, what)
 
     def _held(self, survey: _Survey) -> SchemaVersionError:
-        now = self._table.clock.now()
-        until = f"{survey.until:%Y-%m-%dT%H:%M:%SZ}"
+        seconds = timedelta(seconds=ceil((survey.until - self._table.clock.now()).total_seconds()))
+        until = f"{survey.until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
+        owners = ", ".join(sorted(survey.owners)[:_NAMED]) + (", …" if len(survey.owners) > _NAMED else "")
         problem = (
-            f"Data Prepper holds {survey.held} lease(s) in it, under the name of {', '.join(sorted(survey.owners))}; "
-            f"the last of them ends at {until}, in {timedelta(seconds=ceil((survey.until - now).total_seconds()))}. "
-            "Two programs with different rules on one table lose work"
+            f"Data Prepper holds {survey.held} lease(s) in it, under the name of {owners}; the last of them ends at "
+            f"{until}, in {seconds}. Two programs with different rules on one table lose work"
         )
         remedy = f"Stop Data Prepper's pipelines on it and wait until {until}. {MIGRATE}"
         return SchemaVersionError(self._where, problem, remedy)
