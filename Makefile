@@ -18,7 +18,7 @@ help: ## Show what there is to make
 	@PYTHON=$(PYTHON) scripts/make_venv.sh
 
 .PHONY: demo
-demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=postgresql+psycopg://… for another store)
+demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dynamodb or postgresql+psycopg://… for another store)
 	@scripts/system_packages.sh java
 	@$(RUN) python scripts/demo.py $(STORE)
 

@@ -4,14 +4,15 @@
 ``process`` runs one Spark application that works on one month after the other, always under a lease. A month that
 closed itself, because it may still grow, is taken up again as soon as it reopens.
 
-It reads the files below the Airflow variable ``flights_data`` (by default ``data/flights`` beside the DAGs folder) and
+It reads the files below the Airflow variable ``flights_data`` (by default ``data/flights`` beside the DAGs folder; in
+an object store for example ``s3a://aws_default@bucket/flights``, with the Airflow connection before the ``@``) and
 publishes below ``[coordination] output_root``. ``make demo`` runs it.
 """
 
 from datetime import timedelta
 from pathlib import Path
 
-from airflow.sdk import DAG, Variable
+from airflow.sdk import DAG, ObjectStoragePath, Variable
 
 from airflow_coordination import Checkpoint, PartitionIdentifier
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
@@ -24,16 +25,21 @@ JOB = {"source": "flights", "application": str(DAGS / "flights_job.py"), "conn_i
 
 def monthly_files(state):
     """Yield the files that are newer than the last one seen, then remember the new last one."""
-    folder = Path(Variable.get("flights_data", default=DAGS.parent / "data" / "flights"))
+    folder = ObjectStoragePath(Variable.get("flights_data", default=str(DAGS.parent / "data" / "flights")))
     if not folder.is_dir():
         raise FileNotFoundError(
             f"There is no folder {folder}: set the Airflow variable flights_data to one with the files"
         )
     files = [path for path in sorted(folder.glob("????-??.csv")) if path.stem > state.get("last", "")]
     for path in files:
-        yield PartitionIdentifier(path.stem, payload={"path": str(path), "newest": path == files[-1]})
+        yield PartitionIdentifier(path.stem, payload={"path": for_spark(path), "newest": path == files[-1]})
     if files:
         yield Checkpoint({"last": files[-1].stem})
+
+
+def for_spark(path):
+    """Return a path as Spark opens it, which knows nothing of Airflow's connections."""
+    return f"{path.protocol}://{path.path}" if path.protocol else path.path
 
 
 with DAG(

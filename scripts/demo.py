@@ -3,8 +3,11 @@
 usage: demo.py [STORE]
 
 STORE is the URL of a store to use, for example postgresql+psycopg://user@host/database; by default an SQLite file
-serves. In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the
-published rows are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
+serves. With the word dynamodb the partitions are in DynamoDB Local, and the flights and all that is published in a
+local S3; what they are made of is downloaded once, and they end with the demo.
+
+In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the published rows
+are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
 
 DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800).
 """
@@ -16,14 +19,16 @@ import shutil
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
 from demo.accident import Accident
+from demo.amazon import WORD, amazon_running
 from demo.comparison import comparison, published, shares
 from demo.data import source_digests, split
 from demo.display import Display
-from demo.place import CHECKOUT, Place, alone
+from demo.place import CHECKOUT, MARK, Place, alone
 from demo.problems import DemoError
 from demo.standalone import DAG, Airflow, airflow_running, end_leftovers
 from demo.watch import Watch
@@ -42,10 +47,10 @@ def main(store: str | None = None) -> bool:
     terminal = sys.stdout.isatty()
     display = Display(Console() if terminal else Console(width=120))
     check_java()
-    with alone(HOME):
+    with alone(HOME), ExitStack() as services:
         if left := end_leftovers(HOME):
             display.say(f"Ended {left} processes of an earlier demo that was killed.")
-        place = Place(HOME, store)
+        place = find_place(store, services, display)
         place.make()
         prepare(place, display)
         with airflow_running(place) as airflow:
@@ -59,6 +64,18 @@ def main(store: str | None = None) -> bool:
                 display.step("Stopping Airflow and everything it started; this takes up to 30 seconds")
         display.say("Nothing is left running.")
     return equal
+
+
+def find_place(store: str | None, services: ExitStack, display: Display) -> Place:
+    """Return the demo's place, with what stands in for Amazon started if it was asked for."""
+    if store != WORD:
+        return Place(HOME, store)
+    display.step("0. In the place of Amazon: DynamoDB Local (35 MB), Spark's connector to S3 (660 MB), moto for S3")
+    with display.waiting("What is not in .work/jars yet comes from Maven Central. Then DynamoDB Local starts."):
+        os.environ[MARK] = str(HOME)
+        amazon = services.enter_context(amazon_running())
+    display.say(f"DynamoDB answers at {amazon.dynamodb}, S3 at {amazon.s3}. Both forget everything when the demo ends.")
+    return Place(HOME, amazon=amazon)
 
 
 def check_java() -> None:
@@ -77,6 +94,9 @@ def prepare(place: Place, display: Display) -> None:
     display.step("1. The input: 336,776 flights that left New York City in 2013")
     done = "Split" if split(place.data) else "An earlier demo has split them"
     display.say(f"{done} into twelve monthly CSV files in {short(place.data)}.")
+    if place.amazon:
+        place.amazon.upload(place.data)
+        display.say(f"Uploaded to {place.amazon.data}. Nothing reads them from this disk any more.")
     store = open_store(place.store)
     store.setup()
     display.say(f"The store for partitions and leases is ready: {short(store.description)}")

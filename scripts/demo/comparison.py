@@ -30,7 +30,7 @@ def published(place: Place) -> dict[str, Digest]:
         done = subprocess.run(
             [sys.executable, "-m", "demo.published"],
             cwd=Path(__file__).parents[1],
-            env=place.environment() | {STORE: place.store, PREFIX: place.partition_prefix or ""},
+            env=place.environment() | reader(place),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=file,
@@ -40,6 +40,12 @@ def published(place: Place) -> dict[str, Digest]:
     if done.returncode:
         raise DemoError("The published rows could not be read.", f"All of it is in {log}.", tail(log, 15))
     return {key: Digest(*sums) for key, sums in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def reader(place: Place) -> dict[str, str]:
+    """Return what a process that knows no Airflow needs to read what is published."""
+    amazon = place.amazon.variables() if place.amazon else {}
+    return {**amazon, STORE: place.store, PREFIX: place.partition_prefix or ""}
 
 
 def comparison(source: Mapping[str, Digest], found: Mapping[str, Digest]) -> Table:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from demo.amazon import Amazon
 from demo.problems import DemoError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -49,10 +50,12 @@ class Place:
 
     :param root: the folder; only ``data`` in it survives from one run to the next.
     :param given_store: URL of a store to use; ``None`` for the SQLite file that needs no set-up.
+    :param amazon: where partitions and data are instead, if not in that store and on this disk.
     """
 
     root: Path
     given_store: str | None = None
+    amazon: Amazon | None = None
     password: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     ports: tuple[int, ...] = field(default_factory=lambda: free_ports(4))
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -85,6 +88,8 @@ class Place:
     @property
     def store(self) -> str:
         """The store's URL: the one given, or the one our hook uses when no connection is defined."""
+        if self.amazon:
+            return self.amazon.store
         return self.given_store or f"sqlite:///{self.home / 'coordination.db'}"
 
     @property
@@ -99,17 +104,17 @@ class Place:
         self.log.unlink(missing_ok=True)
         for folder in (self.home, self.output, self.root / "spark" / "tmp"):
             folder.mkdir(parents=True)
-        (self.root / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
+        connector = f"spark.driver.extraClassPath {self.amazon.connector}/*\n" if self.amazon else ""
+        (self.root / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS + connector)
         (self.root / "spark" / "log4j2.properties").write_text(SPARK_LOGGING)
         passwords = self.home / "simple_auth_manager_passwords.json.generated"
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps({"admin": self.password}))
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of Airflow and of all that it starts."""
-        own = {
-            name: text for name, text in os.environ.items() if not name.startswith(("AIRFLOW", "SPARK_", "PYSPARK_"))
-        }
+        """Return the environment of Airflow and of all that it starts; Amazon's keys come by Airflow's connection."""
+        theirs = ("AIRFLOW", "SPARK_", "PYSPARK_", *(("AWS_",) if self.amazon else ()))
+        own = {name: text for name, text in os.environ.items() if not name.startswith(theirs)}
         binaries = Path(sys.executable).parent
         return own | self._airflow() | self._spark() | {MARK: str(self.root), "PATH": f"{binaries}:{own['PATH']}"}
 
@@ -135,7 +140,9 @@ class Place:
             "AIRFLOW__COORDINATION__RETRY_DELAY": "5",
             "AIRFLOW_VAR_FLIGHTS_DATA": str(self.data),
         }
-        if self.given_store:
+        if self.amazon:
+            settings |= self.amazon.connections()
+        elif self.given_store:
             extra = {"partition_prefix": self.partition_prefix}
             connection = {"conn_type": "coordination", "host": self.given_store, "extra": extra}
             settings["AIRFLOW_CONN_COORDINATION_DEFAULT"] = json.dumps(connection)

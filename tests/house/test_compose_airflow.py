@@ -56,6 +56,18 @@ def test_coordination_connection_is_read_by_the_hook():
     assert found.store.url == "postgresql+psycopg://coordination:coordination@store:5432/coordination"
 
 
+def test_the_second_store_is_reached_by_the_aws_connection(monkeypatch):
+    """And a Spark driver gets the same keys and endpoints by its environment."""
+    from airflow_coordination.hooks.coordination import CoordinationHook
+
+    for name in ("AIRFLOW_CONN_COORDINATION_DYNAMODB", "AIRFLOW_CONN_AWS_DEFAULT"):
+        monkeypatch.setenv(name, ENVIRONMENT[name])
+    handed = CoordinationHook("coordination_dynamodb").connection.driver_environment()
+    assert handed["COORDINATION_STORE"] == "dynamodb://coordination?billing_mode=on_demand"
+    assert handed["AWS_ENDPOINT_URL_DYNAMODB"] == "http://dynamodb:8000"
+    assert handed["AWS_ACCESS_KEY_ID"].isalnum(), "DynamoDB Local takes no other"
+
+
 def test_spark_connection_leads_to_the_master(monkeypatch):
     """And not to YARN, which is where a missing connection leads."""
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook

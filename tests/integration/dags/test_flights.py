@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import boto3
 import pytest
 
 from tests.house.tree import ROOT
@@ -73,3 +74,26 @@ def test_the_supplier_lists_new_files_and_remembers_the_last(airflow, tmp_path):
     ]
     seen_all = '{"last": "2013-03"}'
     assert airflow(SUPPLY, ROOT / "dags" / "flights.py", seen_all, AIRFLOW_VAR_FLIGHTS_DATA=str(folder)) == []
+
+
+@pytest.mark.slow
+def test_the_supplier_lists_an_object_store_by_an_airflow_connection(airflow, moto_server):
+    """And gives Spark addresses that have no connection in them."""
+    client = boto3.client("s3", endpoint_url=moto_server, region_name="us-east-1")
+    client.create_bucket(Bucket="example-dag")
+    for name in ("2013-01.csv", "2013-02.csv", "notes.txt"):
+        client.put_object(Bucket="example-dag", Key=f"data/{name}", Body=b"")
+    services = {"s3": {"endpoint_url": moto_server}}
+    amazon = {"conn_type": "aws", "login": "key", "password": "secret-key", "extra": {"service_config": services}}
+    found = airflow(
+        SUPPLY,
+        ROOT / "dags" / "flights.py",
+        "{}",
+        AIRFLOW_VAR_FLIGHTS_DATA="s3a://amazon@example-dag/data",
+        AIRFLOW_CONN_AMAZON=json.dumps(amazon),
+    )
+    assert found == [
+        ["2013-01", {"path": "s3a://example-dag/data/2013-01.csv", "newest": False}],
+        ["2013-02", {"path": "s3a://example-dag/data/2013-02.csv", "newest": True}],
+        {"last": "2013-02"},
+    ]
