@@ -116,7 +116,7 @@ class _Reading:
         value = self._item[name]
         try:
             return kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             self.problems.append(f"{name}={shown(value if isinstance(value, str) else str(value))}")
             return None
 
@@ -133,8 +133,8 @@ def read(item: it.Item) -> Found:
         ordinal=reading(it.STANDING, ordinal_of),
         closed_count=reading(it.CLOSED_COUNT, _whole),
         version=reading(it.VERSION, _whole),
-        timeout=reading(it.TIMEOUT, lambda text: parse_instant(text, it.TIMEOUT)),
-        reopen_at=reading(it.REOPEN, lambda text: parse_instant(text, it.REOPEN)),
+        timeout=reading(it.TIMEOUT, _instant),
+        reopen_at=reading(it.REOPEN, _instant),
         problems=(*reading.problems, *(f"no {name}" for name in (it.STATUS,) if name not in item)),
     )
 
@@ -143,6 +143,11 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
+
+
+def _instant(value: Any) -> datetime:
+    """Return a time; what lies before 1970 is due as well then."""
+    return max(EPOCH, parse_instant(value, "time"))
 
 
 def _whole(value: Any) -> int:

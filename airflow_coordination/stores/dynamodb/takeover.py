@@ -178,7 +178,7 @@ class Takeover:
             raise self._in_use(found.item)
         partition = taken_over(found, self._op, now)
         call = Call("take over", found.key)
-        arguments = put(_item(found, partition, now), _unchanged(found.item))
+        arguments = put(whole_item(found, partition, now), _unchanged(found.item))
         answer = self._patiently(call, partial(self._table.attempt, call, "put_item", **arguments))
         if not isinstance(answer, Refusal):
             return partition.status
@@ -225,7 +225,7 @@ class Takeover:
         return SchemaVersionError(self._where, problem, remedy)
 
 
-def _item(found: Found, partition: Partition, now: datetime) -> it.Item:
+def whole_item(found: Found, partition: Partition, now: datetime) -> it.Item:
     """Return the whole item; attributes that neither Data Prepper nor we know stay."""
     others = {name: value for name, value in found.item.items() if name not in _THEIRS}
     item = others | it.encode(partition, now) | {it.VERSION: (found.version or 0) + 1}
@@ -241,5 +241,7 @@ def _unchanged(item: it.Item) -> ConditionBase:
     """Return the condition that nobody has written the item since it was read."""
     same = Attr(it.SOURCE).exists() & Attr(it.LAST_OP).not_exists()
     for name in (it.VERSION, it.STATUS, it.TIMEOUT):
-        same &= Attr(name).eq(item[name]) if name in item else Attr(name).not_exists()
+        value = item.get(name)
+        null = Attr(name).not_exists() | Attr(name).attribute_type("NULL")
+        same &= null if value is None else Attr(name).eq(value)
     return same
