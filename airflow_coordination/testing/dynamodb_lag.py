@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
@@ -27,16 +27,25 @@ class LaggingIndex:
     :param clock: moved by the test.
     :param source: draws how long each change takes to come.
     :param longest: the longest time that one takes.
+    :param watch: called with every version of every item, ``None`` for a deleted one.
     """
 
     def __init__(
-        self, client: Any, table: str, clock: Clock, source: random.Random, longest: timedelta = LONGEST
+        self,
+        client: Any,
+        table: str,
+        clock: Clock,
+        source: random.Random,
+        longest: timedelta = LONGEST,
+        watch: Callable[[Row | None], object] = lambda version: None,
     ) -> None:
+        self._watch = watch
         self._client, self._table, self._clock, self._random, self._longest = client, table, clock, source, longest
         self.table = f"lagging-{uuid4().hex}"
         """The table that plays the index; delete it when the test is over."""
-        self._keys = self._make()
+        self._keys, self._index_keys = self._make()
         self._due: dict[tuple[str, ...], list[tuple[datetime, Row | None]]] = {}
+        self._shown: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
 
     def send(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -53,7 +62,7 @@ class LaggingIndex:
         """Let everything come now."""
         self._bring(everything=True)
 
-    def _make(self) -> list[str]:
+    def _make(self) -> tuple[list[str], list[str]]:
         found = self._client.describe_table(TableName=self._table)["Table"]
         indexes = [
             {name: index[name] for name in ("IndexName", "KeySchema", "Projection")}
@@ -66,7 +75,7 @@ class LaggingIndex:
             GlobalSecondaryIndexes=indexes,
             BillingMode="PAY_PER_REQUEST",
         )
-        return [part["AttributeName"] for part in found["KeySchema"]]
+        return _names(found), _names(indexes[0])
 
     def _written(self, name: str, arguments: dict[str, Any]) -> Iterator[Row]:
         for change in _changes(name, arguments):
@@ -80,6 +89,7 @@ class LaggingIndex:
             coming = self._due.setdefault(tuple(key[part]["S"] for part in self._keys), [])
             due = self._clock.now() + self._random.random() * self._longest
             coming.append((max([due, *(when for when, _ in coming)]), image))
+        self._watch(image)
 
     def _bring(self, *, everything: bool = False) -> None:
         now = self._clock.now()
@@ -93,11 +103,17 @@ class LaggingIndex:
                     del self._due[key]
 
     def _put(self, key: tuple[str, ...], image: Row | None) -> None:
-        if image is not None:
+        if image is not None and all(part in image for part in self._index_keys):
             self._client.put_item(TableName=self.table, Item=image)
-        else:
+            self._shown.add(key)
+        elif key in self._shown:
+            self._shown.remove(key)
             where = {part: {"S": text} for part, text in zip(self._keys, key, strict=True)}
             self._client.delete_item(TableName=self.table, Key=where)
+
+
+def _names(described: Row) -> list[str]:
+    return [part["AttributeName"] for part in described["KeySchema"]]
 
 
 def _changes(name: str, arguments: dict[str, Any]) -> Iterator[Row]:
