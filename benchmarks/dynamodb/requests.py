@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _CAPACITY = "ReturnConsumedCapacity"
+_WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
 
 
 @dataclass
@@ -18,12 +19,15 @@ class Tally:
 
     :param sent: how many, by operation.
     :param refused: how many of them were refused by a condition.
-    :param units: capacity units, by ``table`` and index; only counted when the client was asked to.
+    :param written: write units, by ``table`` and index; only counted when the client was asked to.
+    :param at_once: how many are under way, and how many were at most.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: int = 0
-    units: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] = field(default_factory=Counter)
+    most_at_once: int = 0
+    at_once: int = 0
 
     @property
     def total(self) -> int:
@@ -35,7 +39,7 @@ class Requests:
     """Listens to one client.
 
     :param client: a low-level client for ``dynamodb``.
-    :param capacity: ask the service for the units of every request.
+    :param capacity: ask the service for the units of every write.
     """
 
     def __init__(self, client: Any, *, capacity: bool = False) -> None:
@@ -61,13 +65,17 @@ class Requests:
         with self._lock:
             for tally in self._tallies:
                 tally.sent[event_name.rpartition(".")[2]] += 1
+                tally.at_once += 1
+                tally.most_at_once = max(tally.most_at_once, tally.at_once)
 
-    def _answered(self, parsed: dict[str, Any], **_: Any) -> None:
-        refused, units = _was_refused(parsed), _units(parsed.get("ConsumedCapacity"))
+    def _answered(self, event_name: str, parsed: dict[str, Any], **_: Any) -> None:
+        writes = event_name.rpartition(".")[2] in _WRITES
+        refused, written = _was_refused(parsed), _units(parsed.get("ConsumedCapacity") if writes else None)
         with self._lock:
             for tally in self._tallies:
+                tally.at_once -= 1
                 tally.refused += refused
-                tally.units += units
+                tally.written += written
 
 
 def _ask_for_capacity(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any] | None:

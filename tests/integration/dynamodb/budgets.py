@@ -1,0 +1,331 @@
+"""What each operation may send and write: the lines of the page `dynamodb-budgets.md`, and how each is measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.sensors.outlook import Until, look
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.testing.clock import FakeClock
+
+OWNER = "worker-7.example.org/flights/scheduled__2026-01-31T08:00:00+00:00/drain/12/1"
+BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
+LARGE = {"row": "x" * 600}
+HOUR = timedelta(hours=1)
+
+
+class Order(Randomness):
+    """Decides whether acquiring starts at the class "new"."""
+
+    new_first = False
+
+    def chance(self, probability: float) -> bool:
+        return self.new_first
+
+
+class Place:
+    """A process at work on a source of its own.
+
+    :param store: as a process has it that has started.
+    """
+
+    def __init__(self, store: DynamoDBStore, clock: FakeClock, source: str) -> None:
+        self.store, self.clock, self.order = store, clock, Order()
+        self.c = SourceCoordinator(store, source, OWNER, clock=clock, randomness=self.order)
+
+    def lease(self) -> Lease:
+        """Create a partition, and acquire it by its hint, as a mapped task does."""
+        self.c.create_partitions(["flights/2013/01/01"])
+        lease = self.c.get_next_partition(hint=self.c.claimable()[0])
+        assert lease is not None
+        self.clock.advance(1)
+        return lease
+
+
+Steps = Iterator[None]
+"""What an operation does: counted from the ``yield`` on."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A line of the table.
+
+    :param operation: what is done.
+    :param requests: what is sent, by DynamoDB's operation.
+    :param native: units written to the table and to the index, in the layout that this package makes.
+    :param theirs: the same in the layout that Data Prepper makes.
+    :param steps: does it.
+    """
+
+    operation: str
+    requests: Counter[str]
+    native: tuple[int, int]
+    theirs: tuple[int, int]
+    steps: Callable[[Place], Steps]
+
+    def row(self) -> str:
+        """Return the line of the docs."""
+        sent = ", ".join(f"{count} {name}" for name, count in self.requests.items())
+        return f"| {self.operation} | {sent} | {_shown(self.native)} | {_shown(self.theirs)} |"
+
+
+def _shown(units: tuple[int, int]) -> str:
+    return f"{units[0]} + {units[1]}" if any(units) else "–"
+
+
+BUDGETS: list[Budget] = []
+
+
+def budget(
+    operation: str, units: tuple[int, int] = (0, 0), theirs: tuple[int, int] | None = None, **requests: int
+) -> Callable[[Callable[[Place], Steps]], Callable[[Place], Steps]]:
+    """Add a line to the table; the same in both layouts unless ``theirs`` says otherwise."""
+
+    def add(steps: Callable[[Place], Steps]) -> Callable[[Place], Steps]:
+        BUDGETS.append(Budget(operation, Counter(requests), units, theirs or units, steps))
+        return steps
+
+    return add
+
+
+# -- acquiring --------------------------------------------------------------------------------------------------------
+
+
+@budget("acquire by hint", (1, 2), UpdateItem=1)
+def acquire_by_hint(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    [hint] = at.c.claimable()
+    yield
+    assert at.c.get_next_partition(hint=hint)
+
+
+@budget("acquire by a plain key", (1, 2), GetItem=1, UpdateItem=1)
+def acquire_by_key(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    yield
+    assert at.c.acquire_partition("a")
+
+
+@budget("acquire what is first: a crashed one, reclaimed by a sweep", (1, 2), Query=2, UpdateItem=1)
+def acquire_reclaimed(at: Place) -> Steps:
+    at.c.renew(at.lease())
+    at.clock.advance(HOUR)
+    assert at.c.sweep().reclaimed == 1
+    yield
+    assert at.c.get_next_partition()
+
+
+@budget("acquire what is first: an expired lease", (1, 2), Query=2, UpdateItem=1)
+def acquire_expired(at: Place) -> Steps:
+    at.lease()
+    at.clock.advance(HOUR)
+    yield
+    assert at.c.get_next_partition()
+
+
+@budget("acquire what is first: a closed one that is due", (1, 2), Query=3, UpdateItem=1)
+def acquire_closed(at: Place) -> Steps:
+    at.c.close(at.lease(), HOUR)
+    at.clock.advance(HOUR)
+    yield
+    assert at.c.get_next_partition()
+
+
+@budget("acquire what is first: a new one", (1, 2), Query=3, UpdateItem=1)
+def acquire_new(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    yield
+    assert at.c.get_next_partition()
+
+
+@budget("the same where the order starts at “new” (1 of 8)", (1, 2), Query=1, UpdateItem=1)
+def acquire_new_first(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    at.order.new_first = True
+    yield
+    assert at.c.get_next_partition()
+
+
+@budget("acquire where there is nothing", Query=3)
+def acquire_nothing(at: Place) -> Steps:
+    at.lease()
+    yield
+    assert at.c.get_next_partition() is None
+
+
+@budget("acquire by hint what has large progress", (1, 2), UpdateItem=1, GetItem=1)
+def acquire_large(at: Place) -> Steps:
+    lease = at.lease()
+    at.c.give_up(at.c.save_progress_state(lease, LARGE))
+    [hint] = at.c.claimable()
+    yield
+    found = at.c.get_next_partition(hint=hint)
+    assert found is not None
+    assert found.partition.progress_state == LARGE
+
+
+# -- owning -----------------------------------------------------------------------------------------------------------
+
+
+@budget("begin (a driver's first write)", (1, 1), UpdateItem=1)
+def begin(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.begin(lease.key, lease.fence)
+
+
+@budget("renew", (1, 0), theirs=(1, 1), UpdateItem=1)
+def renew(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.renew(lease)
+
+
+@budget("save progress", (1, 1), UpdateItem=1)
+def save(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.save_progress_state(lease, {"row": 1})
+
+
+@budget("save large progress (above 512 bytes)", (4, 2), TransactWriteItems=1)
+def save_large(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.save_progress_state(lease, LARGE)
+
+
+@budget("renew beside large progress", (1, 0), theirs=(1, 1), UpdateItem=1)
+def renew_large(at: Place) -> Steps:
+    lease = at.c.save_progress_state(at.lease(), LARGE)
+    at.clock.advance(1)
+    yield
+    at.c.renew(lease)
+
+
+@budget("complete", (1, 1), UpdateItem=1)
+def complete(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.complete(lease)
+
+
+@budget("complete with output (one dataset)", (4, 2), TransactWriteItems=1)
+def complete_with_output(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.complete(lease, blocks=[BLOCK])
+
+
+@budget("close", (1, 2), UpdateItem=1)
+def close(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.close(lease, HOUR)
+
+
+@budget("fail", (1, 2), UpdateItem=1)
+def fail(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.fail(lease, "broken")
+
+
+@budget("give up", (1, 2), UpdateItem=1)
+def give_up(at: Place) -> Steps:
+    lease = at.lease()
+    yield
+    at.c.give_up(lease)
+
+
+@budget("an owner's write that is refused", UpdateItem=1)
+def refused(at: Place) -> Steps:
+    lease = at.lease()
+    at.c.release(lease.key, by="ana", why="test")
+    yield
+    with pytest.raises(PartitionNotOwnedError):
+        at.c.renew(lease)
+
+
+# -- creating, sweeping, looking --------------------------------------------------------------------------------------
+
+
+@budget("create 10 partitions", (10, 10), PutItem=10)
+def create(at: Place) -> Steps:
+    at.c.register()
+    yield
+    at.c.create_partitions(map(str, range(10)))
+
+
+@budget("create 10 that exist", PutItem=10)
+def create_again(at: Place) -> Steps:
+    at.c.create_partitions(map(str, range(10)))
+    yield
+    assert at.c.create_partitions(map(str, range(10))).existing == 10
+
+
+@budget("a sweep with nothing due", Query=3)
+def sweep_nothing(at: Place) -> Steps:
+    at.lease()
+    yield
+    at.c.sweep()
+
+
+@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=3, UpdateItem=2)
+def sweep(at: Place) -> Steps:
+    at.c.create_partitions(["a", "b"])
+    first, second = at.c.claimable()
+    closed = at.c.get_next_partition(hint=first)
+    assert closed is not None
+    at.c.close(closed, HOUR)
+    assert at.c.get_next_partition(hint=second)
+    at.clock.advance(2 * HOUR)
+    yield
+    swept = at.c.sweep()
+    assert (swept.reclaimed, swept.reopened) == (1, 1)
+
+
+@budget("list up to 1,000 hints", Query=3)
+def hints(at: Place) -> Steps:
+    at.c.create_partitions(map(str, range(10)))
+    yield
+    assert len(at.c.claimable(1000)) == 10
+
+
+@budget("a poke of the sensor: sweep, look, list hints", Query=17, GetItem=1)
+def poke(at: Place) -> Steps:
+    at.c.create_partitions(map(str, range(10)))
+    at.c.counts()
+    yield
+    assert len(look(at.c, Until.CLAIMABLE, 1000).hints) == 10
+
+
+@budget("counts by status, served", GetItem=1)
+def counts(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    at.c.counts()
+    yield
+    at.c.counts()
+
+
+@budget("read one partition", GetItem=1)
+def read(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    yield
+    assert at.c.partition("a")
+
+
+@budget("a person's action, with its line in the audit", (4, 4), GetItem=1, TransactWriteItems=1)
+def act(at: Place) -> Steps:
+    at.c.create_partitions(["a"])
+    seen = at.c.partition("a")
+    yield
+    at.c.park("a", by="ana", why="test", seen=seen)

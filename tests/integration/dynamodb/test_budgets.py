@@ -1,0 +1,157 @@
+"""The request budgets of the protocol: counted where botocore sends, and in units as DynamoDB Local reports them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.testing.clock import FakeClock
+from benchmarks.dynamodb.data_prepper import make_table
+from benchmarks.dynamodb.requests import Requests, Tally
+from tests.integration.dynamodb.budgets import BUDGETS, Budget, Place
+from tests.integration.dynamodb.conftest import Engine
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "dynamodb-budgets.md"
+INDEX = "source-status"
+ENDINGS, PAYLOAD = 3, 360
+"""A renewal costs one unit up to so many endings, or bytes of payload; as the page says."""
+EMULATORS_FACTOR = 2
+"""DynamoDB Local reports four units for an item of a transaction; Amazon bills two."""
+
+NATIVE = pytest.param(("local", "native"), id="native", marks=pytest.mark.dynamodb)
+THEIRS = pytest.param(("local", "theirs"), id="data_prepper", marks=pytest.mark.dynamodb)
+MOTO = pytest.param(("moto", "native"), id="moto")
+on_local = pytest.mark.parametrize("counted", [NATIVE, THEIRS], indirect=True)
+"""Where units count: moto reports the same for everything."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table that is set up, and what is sent to it."""
+
+    engine: Engine
+    requests: Requests
+    table: str
+    layout: str
+    clock: FakeClock
+    numbers: Iterator[int]
+
+    def place(self) -> Place:
+        """Return a process that has started, and a source of its own."""
+        place = Place(self.engine.store(self.table, self.clock), self.clock, f"flights-{next(self.numbers):04}")
+        assert place.store.store_id
+        return place
+
+    def run(self, budget: Budget) -> Tally:
+        """Do what a line of the table is about."""
+        steps = budget.steps(self.place())
+        next(steps)
+        with self.requests.counted() as tally:
+            next(steps, None)
+        return tally
+
+
+@pytest.fixture(scope="module", params=[NATIVE, THEIRS, MOTO])
+def counted(request: pytest.FixtureRequest) -> Iterator[Counted]:
+    """A table of each layout on DynamoDB Local, and one on moto."""
+    name, layout = request.param
+    endpoint = request.getfixturevalue(name).endpoint
+    table = f"budgets-{uuid4().hex}"
+    with closing(make_client(Engine(endpoint, None).options(table))) as client:
+        engine = Engine(endpoint, client)
+        if layout == "theirs":
+            make_table(client, table)
+        engine.store(table).setup()
+        yield Counted(engine, Requests(client, capacity=True), table, layout, FakeClock(), count())
+        engine.delete(table)
+
+
+each_budget = pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.steps.__name__)
+
+
+@each_budget
+@pytest.mark.parametrize("counted", [MOTO], indirect=True)
+def test_an_operation_sends(budget: Budget, counted: Counted) -> None:
+    assert counted.run(budget).sent == budget.requests
+
+
+@each_budget
+@on_local
+def test_an_operation_sends_and_writes(budget: Budget, counted: Counted) -> None:
+    tally = counted.run(budget)
+    factor = EMULATORS_FACTOR if tally.sent["TransactWriteItems"] else 1
+    written = tally.written["table"] / factor, tally.written[INDEX] / factor
+    expected = budget.native if counted.layout == "native" else budget.theirs
+    assert (tally.sent, written) == (budget.requests, expected)
+
+
+def test_a_process_starts_with_one_read(counted: Counted) -> None:
+    store = counted.engine.store(counted.table)
+    with counted.requests.counted() as tally:
+        assert store.store_id
+        assert store.now()
+    assert tally.sent == Counter(GetItem=1)
+
+
+def test_counting_reads_the_source_once_and_then_serves(counted: Counted) -> None:
+    place = counted.place()
+    place.c.create_partitions(["a"])
+    with counted.requests.counted() as first:
+        place.c.counts()
+    with counted.requests.counted() as second:
+        counted.engine.store(counted.table, counted.clock).counts(f"{place.c.source}|PARTITION")
+    assert (first.sent["Query"], second.sent) == (1, Counter(GetItem=2))  # a new process starts with one
+
+
+def test_creating_is_one_put_for_each_some_at_a_time(counted: Counted) -> None:
+    place = counted.place()
+    place.c.register()
+    with counted.requests.counted() as tally:
+        place.c.create_partitions(map(str, range(50)))
+    assert tally.sent == Counter(PutItem=50)
+    assert 1 < tally.most_at_once <= 8
+
+
+def _renewal(counted: Counted, endings: int = 0, payload: dict[str, Any] | None = None) -> float:
+    """Return the units that a renewal writes to the table."""
+    place = counted.place()
+    place.c.create_partitions([PartitionIdentifier("flights/2013/01/01", payload)])
+    for _ in range(endings):
+        lease = place.c.acquire_partition("flights/2013/01/01")
+        assert lease is not None
+        place.c.give_up(lease)
+    lease = place.c.acquire_partition("flights/2013/01/01")
+    assert lease is not None
+    place.clock.advance(1)
+    with counted.requests.counted() as tally:
+        place.c.renew(lease)
+    return tally.written["table"]
+
+
+@on_local
+@pytest.mark.parametrize(("endings", "units"), [(ENDINGS, 1), (ENDINGS + 1, 2), (12, 2)])
+def test_endings_make_a_renewal_dearer(counted: Counted, endings: int, units: int) -> None:
+    assert _renewal(counted, endings) == units
+
+
+@on_local
+@pytest.mark.parametrize(("size", "units"), [(PAYLOAD, 1), (PAYLOAD + 40, 2)])
+def test_a_payload_makes_a_renewal_dearer(counted: Counted, size: int, units: int) -> None:
+    assert _renewal(counted, payload={"": "x" * (size - len('{"":""}'))}) == units
+
+
+def test_the_page_says_the_same() -> None:
+    text = PAGE.read_text()
+    assert "".join(budget.row() + "\n" for budget in BUDGETS) in text
+    assert f"{ENDINGS} endings" in text
+    assert f"{PAYLOAD} bytes" in text
