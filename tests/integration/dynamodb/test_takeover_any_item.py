@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_coordination.leases.partition import PartitionStatus
@@ -44,7 +44,15 @@ ITEMS = st.fixed_dictionaries(
 )
 
 
+def closed(reopen_at: str) -> dict[str, Any]:
+    key = {"sourceIdentifier": "a|PARTITION", "sourcePartitionKey": "k"}
+    return {**key, "sourcePartitionStatus": "CLOSED", "reOpenAt": reopen_at}
+
+
 @given(ITEMS)
+@example(closed("0001-01-01T00:00:00Z"))
+@example(closed("9999-12-31T23:59:59-14:00"))
+@example(closed("2026-01-01T00:00:00.5+02:00"))
 def test_any_item_becomes_a_partition(item: dict[str, Any]):
     """It is stored, read again, and says the same; and Java's bean can be made of it."""
     found = read(item)
