@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from airflow_coordination import stores
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.cli.place import Place, account
 from airflow_coordination.cli.reading import summary
@@ -35,9 +39,33 @@ def act(place: Place, action: Action, args: Namespace) -> None:
 
 
 def migrate(place: Place, args: Namespace) -> None:
-    """Create the store's schema or migrate it to this version."""
-    place.store.setup()
+    """Create the store's schema or migrate it to this version, telling what is done: a takeover may take hours."""
+    with _aloud():
+        place.store.setup()
     say(f"Store {place.store.store_id} at {place.store.description} is up to date.")
+
+
+class _Saying(logging.Handler):
+    """Says what is logged, without times and names."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+@contextmanager
+def _aloud() -> Iterator[None]:
+    """Say what this package's stores log."""
+    log, saying = logging.getLogger(stores.__name__), _Saying()
+    before = log.level, log.propagate
+    log.addHandler(saying)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(saying)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def _existing(partition: Partition | None, key: str, source: str) -> Partition:

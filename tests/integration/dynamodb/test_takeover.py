@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import Checkpoint, PartitionStatus, SchemaVersionError
 from airflow_coordination.stores.dynamodb.takeover import Takeover
 from tests.integration.dynamodb.conftest import Engine
@@ -190,3 +191,33 @@ def test_a_source_that_no_coordinator_can_name_stays(local: Engine, local_table:
     given.make()
     done = Takeover(given.store().table).run()
     assert (dict(done.left), done.statuses.total()) == (dict.fromkeys(strange, 1), 0)
+
+
+# -- by the command, and by the service's own time --------------------------------------------------------------------
+
+
+def command(given: Given) -> int:
+    url = f"dynamodb://{given.table}?region=us-east-1&endpoint_url={given.engine.endpoint}"
+    return main(["store", "migrate", "--store", url])
+
+
+def test_the_command_says_how_far_it_is(local: Engine, local_table: str, capsys: pytest.CaptureFixture[str]):
+    """It may take hours."""
+    given = Given(local, local_table, "06")
+    given.make()
+    assert command(given) == 0
+    assert [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()[:2]] == [
+        "taking over 1 items of Data Prepper's",
+        "1 of 1 items taken over",
+    ]
+
+
+def test_the_service_s_time_decides(local: Engine, local_table: str, capsys: pytest.CaptureFixture[str]):
+    """Whether a lease runs is not for this machine to say."""
+    given = Given(local, local_table, "06")
+    until = datetime.now(UTC) + timedelta(minutes=8)
+    lease = {"partitionOwnershipTimeout": {"S": f"{until:%Y-%m-%dT%H:%M:%SZ}"}, "partitionOwner": {"S": "node-b"}}
+    given.before[0] |= lease | {"sourcePartitionStatus": {"S": "ASSIGNED"}}
+    given.make()
+    assert command(given) == 1
+    assert "Data Prepper holds 1 lease(s) in it, under the name of node-b" in capsys.readouterr().err
