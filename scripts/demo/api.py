@@ -53,10 +53,7 @@ class AirflowApi:
         return [error["stack_trace"] for error in self._get("/importErrors")["import_errors"]]
 
     def trigger(self, dag_id: str) -> None:
-        """Trigger the run and let the DAG go.
-
-        In this order: with ``max_active_runs=1`` the schedule then starts none before it.
-        """
+        """Trigger the run and let the DAG go."""
         try:
             self._send("POST", f"/dags/{dag_id}/dagRuns", {"dag_run_id": RUN, "logical_date": None})
         except urllib.error.HTTPError as error:

@@ -134,6 +134,7 @@ class Place:
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": worker_logs,
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": trigger_logs,
             "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": health,
+            "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",  # a run of the schedule would do the demo's work
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG meanwhile
             "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "30",
             "AIRFLOW__COORDINATION__OUTPUT_ROOT": str(self.output),

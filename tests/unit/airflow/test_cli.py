@@ -257,6 +257,36 @@ def test_iam_says_what_it_does_not_know(capsys, monkeypatch, argv, message):
     assert message in said.err
 
 
+def test_iam_adds_what_is_needed_on_s3(capsys):
+    assert main(["iam", "reader", *TABLE, "--output-root", "s3a://bucket/deep/out/"]) == 0
+    [*_, bucket, objects] = json.loads(capsys.readouterr().out)["Statement"]
+    assert (bucket["Resource"], objects["Resource"]) == ("arn:aws:s3:::bucket", "arn:aws:s3:::bucket/deep/out/*")
+    assert main(["iam", "worker", *TABLE, "--output-root", "s3a://bucket"]) == 0
+    assert json.loads(capsys.readouterr().out)["Statement"][-1]["Resource"] == "arn:aws:s3:::bucket/*"
+
+
+@pytest.mark.parametrize(
+    ("role", "root", "message"),
+    [
+        ("worker", "/data/out", "output_root='/data/out': is not on S3. Write it like s3a://bucket/flights"),
+        ("setup", "s3://bucket", "output_root='s3://bucket': is nothing that setup touches. Use it with worker or"),
+    ],
+)
+def test_iam_says_where_there_is_nothing_to_add(capsys, role, root, message):
+    assert main(["iam", role, *TABLE, "--output-root", root]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_iam_asks_aws_for_the_account_when_told_to(moto_server, capsys, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", moto_server)
+    assert main(["iam", "reader", *TABLE[:4], "--ask-account"]) == 0
+    assert "arn:aws:dynamodb:eu-west-1:123456789012:table/Flights" in capsys.readouterr().out
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    assert main(["iam", "reader", *TABLE[:4], "--ask-account"]) == 1
+    assert "account=None: cannot be asked for: Could not connect" in capsys.readouterr().err
+
+
 def test_iam_knows_the_roles_that_have_policies():
     from airflow_coordination.cli.iam import ROLES
     from airflow_coordination.stores.dynamodb.iam import Role

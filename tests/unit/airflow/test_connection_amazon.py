@@ -1,5 +1,6 @@
 """A store's connection that names one of type ``aws``: what is read, what is refused, and what a driver gets."""
 
+import asyncio
 import json
 import sys
 
@@ -172,3 +173,15 @@ def test_the_stores_own_region_and_endpoint_go_before_the_connections(options, r
     extra = json.dumps({"region_name": "eu-west-3", "service_config": services})
     client = make_client(AmazonAccess("amazon", "key", "secret", extra), DynamoDBOptions(table_name="Table", **options))
     assert (client.meta.region_name, client.meta.endpoint_url) == (region, endpoint)
+
+
+def test_a_trigger_looks_both_connections_up_without_blocking_its_loop(hook, monkeypatch):
+    waiting = hook(aws(region_name="eu-west-3"))
+    monkeypatch.setattr(CoordinationHook, "get_connection", None)
+    asyncio.run(waiting.resolve())
+    assert waiting.connection.driver_environment()["AWS_REGION"] == "eu-west-3"
+
+
+def test_a_trigger_is_told_of_a_missing_aws_connection_too(hook):
+    with pytest.raises(SettingsError, match="aws_conn_id='amazon': is not a defined Airflow connection"):
+        asyncio.run(hook(None).resolve())
