@@ -67,6 +67,7 @@ _IAM: Final = (
     _option("--region", help="Its region (default: the store's)"),
     _option("--account", help="Its account's 12 digits (default: the account of the store's role)"),
     _option("--ask-account", action="store_true", help="Ask AWS which account these credentials belong to"),
+    _option("--output-root", help="Where partitions publish on S3, to have that in the policy, too"),
 )
 
 _DOCTOR: Final = (

@@ -19,7 +19,7 @@ _GIVE: Final = "Give it, or a store that says it; an account also by --ask-accou
 def print_policy(place: Place, args: Namespace) -> None:
     """Print a role's policy for one table as JSON; what is not named comes from the store.
 
-    :raises SettingsError: when the table, its region or its account is not known.
+    :raises SettingsError: when the table, its region or its account is not known, or the output root is not on S3.
     """
     from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
 
@@ -29,7 +29,7 @@ def print_policy(place: Place, args: Namespace) -> None:
         region=region,
         account=args.account or _account(place, region, ask=args.ask_account),
     )
-    print(json.dumps(policy(Role(args.role), address), indent=2))
+    print(json.dumps(policy(Role(args.role), address, args.output_root), indent=2))
 
 
 def _options(place: Place, wanted: str) -> DynamoDBOptions:

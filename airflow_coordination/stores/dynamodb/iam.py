@@ -18,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 from airflow_coordination.leases.errors import SettingsError
 
 _ACCOUNT: Final = re.compile(r"\d{12}")
+_OUTPUT_ROOT: Final = re.compile(r"s3[an]?://(?P<bucket>[a-z0-9.-]+)(?P<prefix>(/[^\s$*?]*)?)")
 _TEMPLATES: Final = files(__package__) / "policies"
 
 
@@ -68,11 +69,14 @@ def required(role: Role) -> Iterator[tuple[str, str | None]]:
         yield from ((action, index or None) for action in statement["Action"])
 
 
-def policy(role: Role, address: TableAddress) -> dict[str, Any]:
+def policy(role: Role, address: TableAddress, output_root: str | None = None) -> dict[str, Any]:
     """Return the policy of a role for one table.
 
     A transaction needs no action of its own: its items are authorised as ``PutItem`` and ``UpdateItem`` (Amazon
     DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
+
+    :param output_root: where partitions publish on S3, for example ``s3a://bucket/flights``, if that is to be in it.
+    :raises SettingsError: when it is not on S3, or the role has nothing to do there.
     """
     names = {
         "PARTITION": address.partition,
@@ -81,11 +85,26 @@ def policy(role: Role, address: TableAddress) -> dict[str, Any]:
         "TABLE": address.table,
     }
     document: dict[str, Any] = json.loads(Template(_template(role)).substitute(names))
+    if output_root is not None:
+        document["Statement"] += _on_output(role, address.partition, output_root)
     return document
 
 
-def _template(role: Role) -> str:
-    return (_TEMPLATES / f"{role}.json").read_text()
+def _on_output(role: Role, partition: str, output_root: str) -> list[dict[str, Any]]:
+    """Return a role's statements on S3; nothing is asked for above the root, measured with Spark's connector."""
+    found = _OUTPUT_ROOT.fullmatch(output_root)
+    if found is None:
+        raise SettingsError("output_root", output_root, "is not on S3", "Write it like s3a://bucket/flights")
+    if role is Role.SETUP:
+        raise SettingsError("output_root", output_root, "is nothing that setup touches", "Use it with worker or reader")
+    prefix = found["prefix"].strip("/")
+    names = {"PARTITION": partition, "BUCKET": found["bucket"], "PREFIX": f"{prefix}/" if prefix else ""}
+    statements: list[dict[str, Any]] = json.loads(Template(_template(f"{role}-output")).substitute(names))
+    return statements
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / f"{name}.json").read_text()
 
 
 def account_of_credentials(region: str) -> str:
