@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
-ROOMS = ("leases", "outputs", "stores", "spark")
+ROOMS = ("leases", "outputs", "stores", "spark", "sources")
 VENDORED = "vendored"
 """Where libraries lie that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
