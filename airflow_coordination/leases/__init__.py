@@ -16,6 +16,7 @@ from airflow_coordination.leases.errors import (
     SchemaVersionError,
     SettingsError,
     StoreMismatchError,
+    StoreThrottledError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.handover import HandOver
@@ -70,6 +71,7 @@ __all__ = [
     "SettingsError",
     "SourceCoordinator",
     "StoreMismatchError",
+    "StoreThrottledError",
     "StoreUnavailableError",
     "Supplier",
     "SupplierRun",

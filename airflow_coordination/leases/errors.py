@@ -13,6 +13,7 @@
     ├── PartitionUpdateError
     ├── OutcomeUnknownError
     ├── StoreUnavailableError
+    │   └── StoreThrottledError
     ├── StoreMismatchError
     ├── SchemaVersionError
     └── NoProgressError
@@ -170,6 +171,20 @@ class StoreUnavailableError(CoordinationError):
 
     def __str__(self) -> str:
         return f"The store could not be reached to {self.action}: {self.reason}. Nothing was written; try again."
+
+
+class StoreThrottledError(StoreUnavailableError):
+    """The store has refused every attempt for want of capacity, so nothing was written.
+
+    :param action: what was attempted.
+    :param reason: what the store said.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"The store has no capacity left to {self.action}: {self.reason}. Nothing was written; "
+            "try again later, or give the store more capacity."
+        )
 
 
 class StoreMismatchError(CoordinationError):

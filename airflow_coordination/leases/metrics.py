@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Metric(StrEnum):
-    """Names as the seed documents them."""
+    """Names as the seed documents them, and two of our own about the store."""
 
     CREATED = "partitionsCreatedCount"
     COMPLETED = "partitionsCompleted"
@@ -22,6 +22,9 @@ class Metric(StrEnum):
     SAVE_ERRORS = "saveState_partitionUpdateErrors"
     CLOSE_ERRORS = "close_partitionUpdateErrors"
     COMPLETE_ERRORS = "complete_partitionUpdateErrors"
+    THROTTLED = "storeThrottled"
+    """Ours, as the next one."""
+    UNHEARD = "storeUnheard"
 
 
 class Metrics(Protocol):

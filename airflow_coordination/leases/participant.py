@@ -13,6 +13,7 @@ from airflow_coordination.leases.errors import (
     CoordinationError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
+    StoreThrottledError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
@@ -62,7 +63,7 @@ class Participant:
         self._source_id = compose_source(source, partition_prefix, "PARTITION")
         self._global_id = compose_source(source, partition_prefix, "GLOBAL_STATE")
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
-        self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline)
+        self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline, self._unheard)
         self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)
         self._acquisition = self._acquirer(self._source_id)
         self._registered = False
@@ -105,6 +106,10 @@ class Participant:
     def _count(self, metric: Metric, count: int = 1) -> None:
         if count:
             self.metrics.incr(full_name(self.source, metric), count)
+
+    def _unheard(self, error: CoordinationError) -> None:
+        """Count an attempt that came to nothing: an outage is an error and a metric, never "no work" (promise L6)."""
+        self._count(Metric.THROTTLED if isinstance(error, StoreThrottledError) else Metric.UNHEARD)
 
     @contextmanager
     def _watched(self, update_errors: Metric | None) -> Iterator[None]:

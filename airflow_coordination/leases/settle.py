@@ -17,6 +17,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
+    StoreThrottledError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Outcome, Partition, PartitionStatus
@@ -24,6 +25,7 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Answer, ChainWrite
 
 T = TypeVar("T")
+Unheard = Callable[[StoreUnavailableError | OutcomeUnknownError], object]
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 
@@ -67,13 +69,22 @@ class Attempts:
     :param action: what is attempted, for the errors.
     :param deadline: own monotonic time; at least one attempt is made.
     :param doubtful: an attempt of an earlier call may have been applied already.
+    :param unheard: called with the error of every attempt that the store did not answer, or answered with "not now".
     """
 
     def __init__(
-        self, action: str, deadline: float, clock: Clock, randomness: Randomness, *, doubtful: bool = False
+        self,
+        action: str,
+        deadline: float,
+        clock: Clock,
+        randomness: Randomness,
+        *,
+        doubtful: bool = False,
+        unheard: Unheard = lambda error: None,
     ) -> None:
         self._action, self._deadline, self._clock, self._randomness = action, deadline, clock, randomness
         self._pause = FIRST_PAUSE
+        self._unheard = unheard
         self.doubtful = doubtful
 
     def hear(self, send: Callable[[], T]) -> T:
@@ -87,6 +98,7 @@ class Attempts:
             try:
                 return send()
             except (StoreUnavailableError, OutcomeUnknownError) as error:
+                self._unheard(error)
                 self.doubtful = self.doubtful or isinstance(error, OutcomeUnknownError)
                 self.wait(error.reason, error)
             except PartitionUpdateError as error:
@@ -102,8 +114,8 @@ class Attempts:
         """
         pause = self._randomness.jitter(self._pause, 0.5)
         if self._clock.monotonic() + pause > self._deadline:
-            kind = OutcomeUnknownError if self.doubtful else StoreUnavailableError
-            raise kind(self._action, reason) from cause
+            kind = StoreThrottledError if isinstance(cause, StoreThrottledError) else StoreUnavailableError
+            raise (OutcomeUnknownError if self.doubtful else kind)(self._action, reason) from cause
         self._clock.sleep(pause)
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
@@ -115,12 +127,18 @@ class Settler:
     :param clock: injected time.
     :param randomness: injected chance, for jitter.
     :param request_deadline: how long one call may take with all its repetitions.
+    :param unheard: see :class:`Attempts`.
     """
 
     def __init__(
-        self, store: PartitionStore, clock: Clock, randomness: Randomness, request_deadline: timedelta
+        self,
+        store: PartitionStore,
+        clock: Clock,
+        randomness: Randomness,
+        request_deadline: timedelta,
+        unheard: Unheard = lambda error: None,
     ) -> None:
-        self._store, self._clock, self._randomness = store, clock, randomness
+        self._store, self._clock, self._randomness, self._unheard = store, clock, randomness, unheard
         self._seconds = request_deadline.total_seconds()
 
     def attempts(self, action: str, deadline: float | None = None, *, doubtful: bool = False) -> Attempts:
@@ -128,7 +146,8 @@ class Settler:
 
         :param deadline: own monotonic time; ``request_deadline`` from now when ``None``.
         """
-        return Attempts(action, deadline or self._deadline(), self._clock, self._randomness, doubtful=doubtful)
+        until = deadline or self._deadline()
+        return Attempts(action, until, self._clock, self._randomness, doubtful=doubtful, unheard=self._unheard)
 
     def repeat(self, action: str, send: Callable[[], T], deadline: float | None = None) -> T:
         """Return what ``send`` returns, repeating it while the store cannot be heard; see :meth:`Attempts.hear`."""

@@ -9,6 +9,7 @@ from airflow_coordination.leases.errors import (
     OutcomeUnknownError,
     PartitionUpdateError,
     SchemaVersionError,
+    StoreThrottledError,
     StoreUnavailableError,
 )
 
@@ -34,6 +35,10 @@ class Call:
     def unavailable(self, reason: object) -> CoordinationError:
         """Return the error for a call that was surely not applied."""
         return StoreUnavailableError(self._about(), one_line(reason))
+
+    def throttled(self, reason: object) -> CoordinationError:
+        """Return the error for a call that the engine refused for want of capacity."""
+        return StoreThrottledError(self._about(), one_line(reason))
 
     def lost(self, reason: object) -> CoordinationError:
         """Return the error for a call whose connection ended: a read had no effect, a write may have had."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Final
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from airflow_coordination.leases.blocks import dump_blocks, load_blocks
 from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.partition import RING_SIZE, Owner, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb.keys import stored_key
@@ -23,6 +26,7 @@ from airflow_coordination.stores.dynamodb.places import (
     standing,
 )
 
+E = TypeVar("E", bound=Enum)
 Item = dict[str, Any]
 """An item's attributes as plain Python values."""
 
@@ -133,21 +137,36 @@ def encode(partition: Partition, now: datetime) -> Item:
 def decode(item: Item) -> Partition:
     """Return the partition that an item holds.
 
-    :raises InvalidInputError: when an attribute is corrupt; the message names it.
+    :raises InvalidInputError: when an attribute is corrupt; the message names it and the partition.
     """
-    priority, ordinal = parse_place(item[PLACE])
+    with naming(item):
+        return _decoded(item)
+
+
+@contextmanager
+def naming(item: Item) -> Iterator[None]:
+    """Let errors about an attribute say whose it is."""
+    try:
+        yield
+    except InvalidInputError as error:
+        whose = f"{error.problem}, in the item of partition {shown(key_of(item))}"
+        raise InvalidInputError(error.field, error.value, whose, error.remedy) from error
+
+
+def _decoded(item: Item) -> Partition:
+    priority, ordinal = parse_place(text(item, PLACE))
     return Partition(
         source=item[SOURCE],
         key=key_of(item),
-        status=_status(item),
+        status=_one_of(PartitionStatus, item, STATUS),
         payload_text=item.get(PAYLOAD),
         priority=priority,
         ordinal=ordinal,
-        rank=Rank(int(item[RANK])),
+        rank=_one_of(Rank, item, RANK),
         progress_text=item.get(PROGRESS),
-        closed_count=int(item[CLOSED_COUNT]),
-        failures=int(item[FAILURES]),
-        lost_leases=int(item[LOST]),
+        closed_count=number(item, CLOSED_COUNT),
+        failures=number(item, FAILURES),
+        lost_leases=number(item, LOST),
         last_error=item.get(ERROR),
         reopen_at=_instant(item, REOPEN),
         available_at=available_at(item),
@@ -155,12 +174,12 @@ def decode(item: Item) -> Partition:
         ownership_timeout=_instant(item, TIMEOUT),
         created_at=_moment(item, CREATED),
         updated_at=_moment(item, UPDATED),
-        token=int(item[TOKEN]),
+        token=number(item, TOKEN),
         nonce=item.get(NONCE, ""),
-        last_op=item[LAST_OP],
-        create_op=item[CREATE_OP],
-        generation=item[GENERATION],
-        confirmed=bool(item[CONFIRMED]),
+        last_op=text(item, LAST_OP),
+        create_op=text(item, CREATE_OP),
+        generation=text(item, GENERATION),
+        confirmed=bool(number(item, CONFIRMED)),
         deleted=bool(item.get(DELETED)),
         staged=load_blocks(item.get(STAGED)),
         ring=tuple(item.get(name) for name in RING),
@@ -187,12 +206,38 @@ def is_ours(item: Mapping[str, Any]) -> bool:
     return LAST_OP in item
 
 
-def _status(item: Item) -> PartitionStatus:
-    text = item.get(STATUS)
+def number(item: Item, name: str) -> int:
+    """Return a whole number that an item must have.
+
+    :raises InvalidInputError: when it has none there.
+    """
+    value = item.get(name)
+    if not isinstance(value, Decimal) or value % 1:
+        raise _corrupt(name, value, "is no whole number")
+    return int(value)
+
+
+def text(item: Item, name: str) -> str:
+    """Return a text that an item must have.
+
+    :raises InvalidInputError: when it has none there.
+    """
+    value = item.get(name)
+    if not isinstance(value, str):
+        raise _corrupt(name, value, "is no text")
+    return value
+
+
+def _one_of(kind: type[E], item: Item, name: str) -> E:
+    value = item.get(name)
     try:
-        return PartitionStatus(str(text))
+        return kind(value)
     except ValueError:
-        raise InvalidInputError(STATUS, text, "is no status of a partition", "Correct the item by hand") from None
+        raise _corrupt(name, value, f"is none of {', '.join(str(known.value) for known in kind)}") from None
+
+
+def _corrupt(name: str, value: object, problem: str) -> InvalidInputError:
+    return InvalidInputError(name, value, problem, "Correct the item by hand")
 
 
 def _micros(moment: datetime | None) -> int | None:
@@ -200,8 +245,8 @@ def _micros(moment: datetime | None) -> int | None:
 
 
 def _moment(item: Item, name: str) -> datetime | None:
-    return from_micros(int(item[name])) if name in item else None
+    return from_micros(number(item, name)) if name in item else None
 
 
 def _instant(item: Item, name: str) -> datetime | None:
-    return parse_instant(item[name], name) if name in item else None
+    return parse_instant(text(item, name), name) if name in item else None

@@ -80,7 +80,7 @@ class Queue:
         condition: ConditionBase = Key(it.COMBINATION).eq(combination(source, status))
         arguments = query(condition & within if within is not None else condition)
         for page in self._table.pages(call, size, IndexName=INDEX, **arguments):
-            yield [_candidate(item, status) for item in page if self._is_ours(call, item)]
+            yield [candidate(item, status) for item in page if self._is_ours(call, item)]
 
     def _is_ours(self, call: Call, row: it.Item) -> bool:
         """Return whether this package wrote a row; one from before the takeover is nobody's, and about to go.
@@ -160,17 +160,26 @@ def first(pages: Iterable[list[Candidate]], limit: int) -> list[Candidate]:
     return list(islice(chain.from_iterable(pages), limit))
 
 
+def candidate(item: it.Item, status: PartitionStatus) -> Candidate:
+    """Return what a row of the index says.
+
+    :raises InvalidInputError: when an attribute is corrupt.
+    """
+    with it.naming(item):
+        return _candidate(item, status)
+
+
 def _candidate(item: it.Item, status: PartitionStatus) -> Candidate:
     standing = item[it.STANDING]
-    place = item[it.PLACE]
+    place = it.text(item, it.PLACE)
     seen = Partition(
         source=item[it.SOURCE],
         key=it.key_of(item),
         status=status,
-        token=int(item[it.TOKEN]),
+        token=it.number(item, it.TOKEN),
         nonce=item.get(it.NONCE, ""),
         last_op=item[it.LAST_OP],
-        closed_count=int(item[it.CLOSED_COUNT]),
+        closed_count=it.number(item, it.CLOSED_COUNT),
         owner=item.get(it.OWNER),
     )
     if status is not PartitionStatus.UNASSIGNED:

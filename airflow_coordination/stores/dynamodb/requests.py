@@ -13,17 +13,22 @@ from typing import Any, Final
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConfigParseError,
     ConnectTimeoutError,
     CredentialRetrievalError,
     EndpointConnectionError,
     HTTPClientError,
+    InvalidConfigError,
     NoCredentialsError,
     NoRegionError,
     ParamValidationError,
     PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+    TokenRetrievalError,
 )
 
-from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.errors import CoordinationError, SchemaVersionError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb.items import Item, plain
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
@@ -55,7 +60,22 @@ _WHO: Final = frozenset(
     }
 )
 _NOT_SENT: Final = (EndpointConnectionError, ConnectTimeoutError)
-_NO_CREDENTIALS: Final = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, NoRegionError)
+_NO_CREDENTIALS: Final = (
+    ConfigParseError,
+    CredentialRetrievalError,
+    InvalidConfigError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+    TokenRetrievalError,
+)
+_THROTTLES: Final = re.compile("Throttl|Throughput")
+_CLOCK: Final = re.compile("Signature expired|not yet current")
+_SHAPES: Final = ("ResourceNotFoundException", "ValidationException")
+_SHAPE: Final = re.compile("key element|conditions on the keys|required keys|specified index")
+"""What the service and the engines for tests say of keys and of an index that the table has not."""
 _ACTION: Final = re.compile(r"\b(dynamodb|sts):[A-Za-z]+")
 
 
@@ -189,11 +209,12 @@ class Table:
         self.clock.hear(headers.get("date"))
 
     def _meaning(self, error: ClientError, call: Call, operation: str) -> CoordinationError:
-        code, message = _code(error), error.response["Error"].get("Message", "")
+        code, message = _code(error), _message(error)
         where = f"{self.description}: {message or code}"
-        if code in _THROTTLED or code in _NOT_NOW:
-            if code in _THROTTLED or "Throttl" in message or "Throughput" in message:
-                self._count("throttled")
+        if code in _THROTTLED or (code in _NOT_NOW and _THROTTLES.search(message)):
+            self._count("throttled")
+            return call.throttled(where)
+        if code in _NOT_NOW:
             return call.unavailable(where)
         status = error.response["ResponseMetadata"].get("HTTPStatusCode", 500)
         if status >= 500 or code == "TransactionInProgressException":
@@ -202,18 +223,20 @@ class Table:
 
     def _settings_problem(self, error: ClientError, call: Call, operation: str) -> CoordinationError | None:
         """Return the error for what repeating cannot cure, ``None`` when it is something about this one request."""
-        code, message = _code(error), error.response["Error"].get("Message", "")
+        code, message = _code(error), _message(error)
         if error.operation_name == "AssumeRole":
             remedy = "Check the role's trust policy and sts_external_id"
             return SettingsError("sts_role_arn", self.description, f"cannot be assumed: {message or code}", remedy)
         if code in _DENIED:
             return self._denied(call, operation, message)
         if code in _WHO:
-            return SettingsError("store", self.description, f"cannot be used: {message or code}", "Check credentials")
+            remedy = "Set this machine's clock" if _CLOCK.search(message) else "Check credentials"
+            return SettingsError("store", self.description, f"cannot be used: {message or code}", remedy)
+        if code in _SHAPES and _SHAPE.search(message):
+            remedy = "Use another table_name; the table that Data Prepper or this package makes by itself fits"
+            return SchemaVersionError(self.description, f"the table has another shape: {message}", remedy)
         if code == "ResourceNotFoundException":
             return no_schema(self.description, "there is no such table in this region and account")
-        if code == "ValidationException" and "key element" in message:
-            return no_schema(self.description, f"the table has another shape: {message}")
         return None
 
     def _denied(self, call: Call, operation: str, message: str) -> CoordinationError:
@@ -225,7 +248,8 @@ class Table:
     def _unheard(self, error: Exception, call: Call) -> CoordinationError:
         where = f"{self.description}: {error}"
         if isinstance(error, _NO_CREDENTIALS):
-            return SettingsError("store", self.description, f"cannot be used: {error}", "Give credentials and a region")
+            problem = f"cannot be used: {str(error).rstrip('.')}"
+            return SettingsError("store", self.description, problem, "Give credentials and a region")
         if isinstance(error, ParamValidationError):
             return call.refused(where)
         return call.unavailable(where) if isinstance(error, _NOT_SENT) else call.lost(where)
@@ -233,6 +257,10 @@ class Table:
 
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _message(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
 
 
 def _refused_by(error: BaseException | None) -> Refusal | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.errors import StoreUnavailableError
 
 MARGIN: Final = timedelta(seconds=2)
 """How much later than its end a lease counts as ended: the service's front ends may disagree by that much."""
@@ -32,19 +34,20 @@ class ServiceClock:
         return self.injected is not None or self._heard is not None
 
     def hear(self, date: str | None) -> None:
-        """Take the time from an answer's ``Date`` header."""
-        if date:
-            self._heard = (parsedate_to_datetime(date).astimezone(UTC), self._local.monotonic())
+        """Take the time from an answer's ``Date`` header; one that is absent or cannot be read says nothing."""
+        with suppress(ValueError, OverflowError):
+            heard = parsedate_to_datetime(date or "")
+            self._heard = (heard.astimezone(UTC), self._local.monotonic())
 
     def now(self) -> datetime:
         """Return the service's time.
 
-        :raises LookupError: before the first answer.
+        :raises StoreUnavailableError: before the first answer.
         """
         if self.injected is not None:
             return self.injected.now()
         if self._heard is None:
-            raise LookupError("no answer of the service was heard yet")
+            raise StoreUnavailableError("learn the service's time", "no answer has said it yet")
         date, at = self._heard
         return date + timedelta(seconds=self._local.monotonic() - at)
 

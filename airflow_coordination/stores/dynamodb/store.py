@@ -127,7 +127,7 @@ class DynamoDBStore:
 
     def _ready(self) -> StoreFacts:
         """Return the store's id, having checked its schema and heard the service's time once in this process."""
-        if self._facts is None:
+        if self._facts is None or not self.table.clock.is_set:
             self._facts = read_facts(self.table)
         return self._facts
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from airflow_coordination.leases.blocks import dump_blocks
+from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.items import KEY, LARGE_OP, PROGRESS, SOURCE, STAGED, Item, typed
@@ -53,7 +54,9 @@ def whole(table: Table, call: Call, item: Item, key: str, again: Callable[[], It
     """Return the partition's item with its large texts in their places.
 
     :param again: reads the item once more, because a save in between has replaced a text.
+    :raises ProgressStateError: when no save has: the text is gone.
     """
+    before: Item | None = None
     for _ in range(_READS):
         found = _filled(table, call, item, key)
         if found is not None:
@@ -61,7 +64,13 @@ def whole(table: Table, call: Call, item: Item, key: str, again: Callable[[], It
         newer = again()
         if newer is None:
             return None
-        item = newer
+        before, item = item, newer
+    if item == before:
+        problem, remedy = (
+            "is gone from the store",
+            "Restore it, or remove progressOp and stagedOp from its item by hand",
+        )
+        raise ProgressStateError(f"large text of partition {key}", belonging(item[SOURCE], LARGE), problem, remedy)
     raise call.unavailable(f"partition {key!r} is saved faster than it can be read")
 
 

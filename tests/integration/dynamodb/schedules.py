@@ -75,7 +75,8 @@ class Watcher:
         self.fences: set[tuple[str, str]] = set()
         self.outcomes: dict[str, Outcome] = {}
         """How the tenure with each nonce ended."""
-        self.closes = 0
+        self._operations: set[tuple[str, str]] = set()
+        self._contents: dict[str, tuple[str, list[Any]]] = {}
 
     def see(self, raw: dict[str, Any] | None) -> None:
         assert raw is not None, "nothing is ever deleted by a store"
@@ -84,11 +85,23 @@ class Watcher:
             assert "expirationTime" not in raw
             return
         after = it.decode(it.plain(raw))
+        self._check_image(after, raw)
+        self._check_operation(after, raw)
         before = self.now.get(after.key)
         self.now[after.key] = after
-        self._check_image(after, raw)
         if before is not None:
             self._check_step(before, after)
+
+    def _check_operation(self, after: Partition, raw: dict[str, Any]) -> None:
+        """One operation is applied once, and nothing changes without one."""
+        content = [raw.get(name) for name in ("partitionProgressState", "progressOp", "staged", "stagedOp")]
+        last_op, before = self._contents.get(after.key, ("", content))
+        self._contents[after.key] = (after.last_op, content)
+        if after.last_op == last_op:
+            assert content == before, "progress changes, and nobody did it"
+        else:
+            assert (after.key, after.last_op) not in self._operations, "an operation is applied twice"
+            self._operations.add((after.key, after.last_op))
 
     def _check_image(self, after: Partition, raw: dict[str, Any]) -> None:
         assert ("expirationTime" in raw) == (after.deleted or after.status is S.COMPLETED)

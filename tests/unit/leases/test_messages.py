@@ -68,6 +68,11 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "The store could not be reached to renew: connection refused. Nothing was written; try again.",
     ),
     (
+        errors.StoreThrottledError("acquire a partition", "too many requests"),
+        "The store has no capacity left to acquire a partition: too many requests. Nothing was written; "
+        "try again later, or give the store more capacity.",
+    ),
+    (
         errors.StoreMismatchError("store-a", "store-b", "The hint"),
         "The hint belongs to store store-a, but this process uses store store-b. "
         "Give both the same store URL or connection.",
