@@ -36,8 +36,8 @@ class Run:
     clock: FakeClock
     source: str
 
-    def coordinator(self) -> SourceCoordinator:
-        return SourceCoordinator(self.store, self.source, "host/dag/run/task/0/1", ownership_timeout=LEASE)
+    def coordinator(self, attempt: int = 1) -> SourceCoordinator:
+        return SourceCoordinator(self.store, self.source, f"host/dag/run/task/0/{attempt}", ownership_timeout=LEASE)
 
 
 # -- what each role does --------------------------------------------------------------------------------------------
@@ -65,8 +65,23 @@ def work(run: Run) -> None:
     assert flights.sweep().reclaimed == 1
     flights.release(flights.get_next_partition().partition.key, by="ana", why="stuck")
     flights.reset("2013-01", by="ana", why="again")
+    hand_over(run)
     assert flights.get_next_partition()
     read(run)
+
+
+def hand_over(run: Run) -> None:
+    """What a task's later try does about its earlier one's lease, and what people do about the partition."""
+    earlier, later, last = (run.coordinator(attempt) for attempt in (1, 2, 3))
+    earlier.create_partitions(["2013-04"])
+    lease = earlier.acquire_partition("2013-04")
+    earlier.begin("2013-04", lease.fence)
+    assert [partition.key for partition in later.held_by_task()] == ["2013-04"]
+    assert later.adopt("2013-04", lease.fence)
+    last.give_up(last.retake("2013-04"))
+    last.fail(last.acquire_partition("2013-04"), "out of memory")
+    for action in (last.park, last.reopen, last.delete):
+        action("2013-04", by="ana", why="a test")
 
 
 def read(run: Run) -> None:

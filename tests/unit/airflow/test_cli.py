@@ -150,6 +150,12 @@ def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monke
         args.func(args)
     assert ended.value.code == 1
     parser.parse_args(["coordination", "store", "migrate", "--store", url])
+    args = parser.parse_args(["coordination", "doctor", "--conn-id", "c", "-o", "json"])
+    args.func(args)
+    assert json.loads(capsys.readouterr().out)[-1]["check"] == "clock"
+    args = parser.parse_args(["coordination", "iam", "worker", *TABLE])
+    args.func(args)
+    assert json.loads(capsys.readouterr().out)["Version"] == "2012-10-17"
 
 
 @pytest.mark.parametrize("command", [("status",), ("list",), ("show", "2013-01")])
