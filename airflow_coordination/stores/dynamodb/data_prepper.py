@@ -71,6 +71,8 @@ class Found:
     :param version: how often Data Prepper has written it since it was created.
     :param timeout: when the lease on it ends.
     :param reopen_at: when it reopens.
+    :param progress: its progress.
+    :param expiration: when its TTL ends, in seconds since 1970.
     :param problems: what cannot be read, each as ``attribute=value``.
     """
 
@@ -81,6 +83,8 @@ class Found:
     version: int | None
     timeout: datetime | None
     reopen_at: datetime | None
+    progress: str | None
+    expiration: int | None
     problems: tuple[str, ...]
 
     @property
@@ -125,8 +129,8 @@ def read(item: it.Item) -> Found:
     """Read an item of Data Prepper's."""
     reading = _Reading(item)
     reading(it.KEY, check_key)
-    for name, kind in ((it.OWNER, _text), (it.PROGRESS, _text), (it.COMBINATION, _text), (it.EXPIRATION, _whole)):
-        reading(name, kind)
+    for name in (it.OWNER, it.COMBINATION):
+        reading(name, _text)
     return Found(
         item=item,
         status=reading(it.STATUS, PartitionStatus),
@@ -135,14 +139,17 @@ def read(item: it.Item) -> Found:
         version=reading(it.VERSION, _whole),
         timeout=reading(it.TIMEOUT, _instant),
         reopen_at=reading(it.REOPEN, _instant),
+        progress=reading(it.PROGRESS, _text),
+        expiration=reading(it.EXPIRATION, _whole),
         problems=(*reading.problems, *(f"no {name}" for name in (it.STATUS,) if name not in item)),
     )
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    """Return a text; as in the Java SDK a number is one, too."""
+    if not isinstance(value, str | Decimal):
         raise TypeError
-    return value
+    return str(value)
 
 
 def _instant(value: Any) -> datetime:
@@ -151,9 +158,11 @@ def _instant(value: Any) -> datetime:
 
 
 def _whole(value: Any) -> int:
-    if not isinstance(value, Decimal) or value != int(value) or value < 0:
+    """Return a whole number from zero on; as in the Java SDK it may be a text."""
+    text = _text(value)
+    if not (text.isascii() and text.isdigit()):
         raise ValueError
-    return int(value)
+    return int(text)
 
 
 def taken_over(found: Found, op: str, now: datetime) -> Partition:
@@ -173,7 +182,7 @@ def taken_over(found: Found, op: str, now: datetime) -> Partition:
         source=found.source,
         key=found.key,
         ordinal=found.ordinal or 0,
-        progress_text=_progress(found.item.get(it.PROGRESS)),
+        progress_text=_progress(found),
         closed_count=found.closed_count or 0,
         created_at=created,
         updated_at=now,
@@ -185,9 +194,10 @@ def taken_over(found: Found, op: str, now: datetime) -> Partition:
     )
 
 
-def _progress(value: Any) -> str | None:
-    """Return progress as text; what is no text is kept as JSON for the person who looks at the parked partition."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+def _progress(found: Found) -> str | None:
+    """Return progress as text; what is none is kept as JSON for the person who looks at the parked partition."""
+    value = found.item.get(it.PROGRESS)
+    return found.progress if value is None or found.progress is not None else json.dumps(value, default=str)
 
 
 def _where(found: Found, now: datetime) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import partial
 from math import ceil
 from typing import Any, Final, TypeVar
@@ -229,12 +228,7 @@ def whole_item(found: Found, partition: Partition, now: datetime) -> it.Item:
     """Return the whole item; attributes that neither Data Prepper nor we know stay."""
     others = {name: value for name, value in found.item.items() if name not in _THEIRS}
     item = others | it.encode(partition, now) | {it.VERSION: (found.version or 0) + 1}
-    kept = found.item.get(it.EXPIRATION)
-    return (
-        item | {it.EXPIRATION: kept}
-        if partition.status is PartitionStatus.COMPLETED and isinstance(kept, Decimal)
-        else item
-    )
+    return item | {it.EXPIRATION: found.expiration if partition.status is PartitionStatus.COMPLETED else None}
 
 
 def _unchanged(item: it.Item) -> ConditionBase:

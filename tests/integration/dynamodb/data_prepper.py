@@ -57,20 +57,20 @@ def status(value: str) -> str:
 
 
 BEAN = {
-    "sourceIdentifier": ("S", text),
-    "sourcePartitionKey": ("S", text),
-    "partitionOwner": ("S", text),
-    "partitionProgressState": ("S", text),
-    "partitionOwnershipTimeout": ("S", instant),
-    "sourcePartitionStatus": ("S", status),
-    "reOpenAt": ("S", instant),
-    "closedCount": ("N", long),
-    "version": ("N", long),
-    "sourceStatusCombinationKey": ("S", text),
-    "partitionPriority": ("S", text),
-    "expirationTime": ("N", long),
+    "sourceIdentifier": text,
+    "sourcePartitionKey": text,
+    "partitionOwner": text,
+    "partitionProgressState": text,
+    "partitionOwnershipTimeout": instant,
+    "sourcePartitionStatus": status,
+    "reOpenAt": instant,
+    "closedCount": long,
+    "version": long,
+    "sourceStatusCombinationKey": text,
+    "partitionPriority": text,
+    "expirationTime": long,
 }
-"""``DynamoDbSourcePartitionItem``: what it has, and in which form."""
+"""``DynamoDbSourcePartitionItem``: what it has. The SDK takes numbers for texts, and texts for numbers."""
 
 
 def bean(item: Item) -> dict[str, Any]:
@@ -79,13 +79,12 @@ def bean(item: Item) -> dict[str, Any]:
     :raises UnreadableError: naming the attribute of another type or form.
     """
     values = {}
-    for name, (kind, parse) in BEAN.items():
-        if name in item:
-            [(found, value)] = item[name].items()
-            try:
-                values[name] = parse(value) if found == kind else int("another type")
-            except ValueError as error:
-                raise UnreadableError(name) from error
+    for name in BEAN.keys() & item.keys():
+        [(kind, value)] = item[name].items()
+        try:
+            values[name] = BEAN[name](value if kind in ("S", "N") else "another type")
+        except ValueError as error:
+            raise UnreadableError(name) from error
     return values
 
 

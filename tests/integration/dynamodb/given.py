@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, Item, make_table
+from tests.integration.dynamodb.places import acquired
 
 PREFIX, SOURCE = "env1", "s3-pipeline"
 BEFORE = datetime(2026, 11, 20, 18, 25, tzinfo=UTC)
 """While the leases of the dump run."""
 AFTER = datetime(2026, 11, 21, tzinfo=UTC)
 """When the last of them, that of snapshot 05, has ended."""
+MINUTE = timedelta(minutes=1)
 OURS = ("lastOp", "createOp", "generation")
 """Attributes that hold the takeover's operation id, another one each time."""
 
@@ -93,8 +95,8 @@ POISON: dict[str, Item] = {
     "bad status": {"sourcePartitionStatus": {"S": "HALF_DONE"}},
     "no status": {"sourcePartitionStatus": {}},
     "half a close": {"closedCount": {"N": "1.5"}},
-    "text for a number": {"expirationTime": {"S": "1795803702"}},
-    "number for a text": {"partitionProgressState": {"N": "7"}},
+    "text for a number": {"expirationTime": {"S": "tomorrow"}},
+    "map for a text": {"partitionProgressState": {"M": {"row": {"N": "7"}}}},
     "no instant": {"partitionPriority": {"S": "high"}},
     "lease without an end": {"sourcePartitionStatus": {"S": "ASSIGNED"}, "partitionOwnershipTimeout": {"S": "soon"}},
     "version": {"version": {"S": "one"}},
@@ -105,3 +107,29 @@ def poisoned(number: str = "02") -> list[Item]:
     base = next(item for item in SNAPSHOTS[number] if item["sourcePartitionKey"]["S"] == key(1))
     rows = [base | {"sourcePartitionKey": {"S": name}} | change for name, change in POISON.items()]
     return [{name: value for name, value in row.items() if value} for row in rows]
+
+
+def in_every_state(one: SourceCoordinator, clock: FakeClock) -> None:
+    """Leave partitions in whatever state there is; n10 is deleted."""
+    identifiers = [PartitionIdentifier(f"n{number:02}") for number in range(14)]
+    extremes = [PartitionIdentifier("early", priority=-(2**31) + 1), PartitionIdentifier("late", priority=5)]
+    one.create_partitions([*identifiers, *extremes])
+    one.run_supplier(lambda state: state.update(last=12))
+    take = lambda name: acquired(one.get_next_partition(hint=name))  # noqa: E731
+    one.complete(take("n00"))
+    one.save_progress_state(take("n01"), {"row": 1})
+    one.save_progress_state(take("n02"), {"rows": "x" * 2000})
+    one.renew(take("n03"))
+    one.close(take("n04"), reopen_after=MINUTE)
+    one.close(take("n05"), reopen_after=60 * MINUTE, state={"row": 5})
+    one.fail(take("n06"), "no")
+    one.give_up(take("n07"))
+    one.release(take("n08").key, by="ana", why="stuck")
+    one.park("n09", by="ana", why="bad")
+    one.delete("n10", by="ana", why="bad")
+    take("n11")
+    clock.advance(11 * MINUTE)
+    one.sweep()
+    take("n12")
+    one.close(take("n13"), reopen_after=MINUTE)
+    clock.advance(2 * MINUTE)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import Lease, PartitionStatus, SchemaVersionError, SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.stores.dynamodb.layout import Layout
-from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.leases import Lease, SchemaVersionError, SourceCoordinator
 from tests.integration.dynamodb.conftest import Engine
-from tests.integration.dynamodb.data_prepper import BASE, DataPrepper, bean
-from tests.integration.dynamodb.given import Given, coordinator, drained, key, poisoned
+from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
+from tests.integration.dynamodb.given import MINUTE, Given, coordinator, drained, in_every_state, key
 from tests.integration.dynamodb.places import acquired, found
 
-MINUTE = timedelta(minutes=1)
 CALLS: dict[str, Callable[[SourceCoordinator], object]] = {
     "acquire": lambda one: one.get_next_partition(),
     "acquire by key": lambda one: one.get_next_partition(hint=key(0)),
@@ -141,56 +136,6 @@ def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
 
 
 # -- the way back ------------------------------------------------------------------------------------------------------
-
-
-def in_every_state(one: SourceCoordinator, clock: FakeClock) -> None:
-    """Leave partitions in whatever state there is; n10 is deleted."""
-    identifiers = [PartitionIdentifier(f"n{number:02}") for number in range(14)]
-    extremes = [PartitionIdentifier("early", priority=-(2**31) + 1), PartitionIdentifier("late", priority=5)]
-    one.create_partitions([*identifiers, *extremes])
-    one.run_supplier(lambda state: state.update(last=12))
-    take = lambda name: acquired(one.get_next_partition(hint=name))  # noqa: E731
-    one.complete(take("n00"))
-    one.save_progress_state(take("n01"), {"row": 1})
-    one.save_progress_state(take("n02"), {"rows": "x" * 2000})
-    one.renew(take("n03"))
-    one.close(take("n04"), reopen_after=MINUTE)
-    one.close(take("n05"), reopen_after=60 * MINUTE, state={"row": 5})
-    one.fail(take("n06"), "no")
-    one.give_up(take("n07"))
-    one.release(take("n08").key, by="ana", why="stuck")
-    one.park("n09", by="ana", why="bad")
-    one.delete("n10", by="ana", why="bad")
-    take("n11")
-    clock.advance(11 * MINUTE)
-    one.sweep()
-    take("n12")
-    one.close(take("n13"), reopen_after=MINUTE)
-    clock.advance(2 * MINUTE)
-
-
-@pytest.mark.parametrize("layout", Layout)
-def test_every_item_is_one_that_data_prepper_can_read(local: Engine, local_table: str, layout: Layout):
-    """Its bean can be made of each of them, in each state, on its own table and on one of ours."""
-    given = Given(local, local_table, "05")
-    given.before += poisoned()
-    if layout is Layout.DATA_PREPPER:
-        given.make()
-    store = given.store()
-    store.setup()
-    assert store.layout is layout
-    one = coordinator(store, given.clock)
-    in_every_state(one, given.clock)
-    seen = {name: bean(item) for name, item in given.items().items()}
-    assert {values["sourcePartitionStatus"] for values in seen.values()} == set(PartitionStatus)
-    for values in seen.values():
-        combined = f"{values['sourceIdentifier']}|{values['sourcePartitionStatus']}"
-        assert values.get("sourceStatusCombinationKey", combined) == combined
-        assert ("partitionOwner" in values) == (values["sourcePartitionStatus"] == "ASSIGNED")
-        assert ("sourceStatusCombinationKey" in values) <= ("partitionPriority" in values)
-        assert ("expirationTime" in values) <= (
-            values["sourcePartitionStatus"] == "COMPLETED" or "n10" in values.values()
-        )
 
 
 def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper):

@@ -25,7 +25,7 @@ def test_what_cannot_be_read_is_parked_and_named(engine: Engine, table: str, cap
         assert all(partition.parked for partition in parked.values())
         assert parked["half a close"].last_error == "Data Prepper left it unreadable: closedCount='1.5'"
         assert parked["no status"].last_error == "Data Prepper left it unreadable: no sourcePartitionStatus"
-        assert parked["number for a text"].progress_state == "7"
+        assert parked["map for a text"].progress_state == {"row": "7"}
         assert sorted(record.getMessage().split("'")[1] for record in caplog.records) == sorted(POISON)
     finally:
         engine.delete(table)
