@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import airflow_coordination.spark
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.sources import spark_paths
 from airflow_coordination.outputs import Attempt, collect, published_manifests
 from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
 from airflow_coordination.spark.application import run_handed_over
