@@ -111,7 +111,7 @@ def poisoned(number: str = "02") -> list[Item]:
 
 def in_every_state(one: SourceCoordinator, clock: FakeClock) -> None:
     """Leave partitions in whatever state there is; n10 is deleted."""
-    identifiers = [PartitionIdentifier(f"n{number:02}") for number in range(14)]
+    identifiers = [PartitionIdentifier(f"n{number:02}") for number in range(15)]
     extremes = [PartitionIdentifier("early", priority=-(2**31) + 1), PartitionIdentifier("late", priority=5)]
     one.create_partitions([*identifiers, *extremes])
     one.run_supplier(lambda state: state.update(last=12))
@@ -127,6 +127,8 @@ def in_every_state(one: SourceCoordinator, clock: FakeClock) -> None:
     one.release(take("n08").key, by="ana", why="stuck")
     one.park("n09", by="ana", why="bad")
     one.delete("n10", by="ana", why="bad")
+    one.delete("n14", by="ana", why="bad")
+    one.create_partitions(["n14"])
     take("n11")
     clock.advance(11 * MINUTE)
     one.sweep()

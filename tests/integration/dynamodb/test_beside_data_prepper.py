@@ -148,6 +148,6 @@ def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper)
     while (taken := prepper.acquire()) is not None:
         done.append(taken)
         assert prepper.complete(taken)
-    assert sorted(done) == sorted([*(f"n{number:02}" for number in range(1, 14) if number != 10), "early", "late"])
+    assert sorted(done) == sorted([*(f"n{number:02}" for number in range(1, 15) if number != 10), "early", "late"])
     assert done.index("early") < done.index("late")
     assert BASE in prepper.owner

@@ -104,6 +104,7 @@ def test_every_item_is_one_that_data_prepper_can_read(local: Engine, local_table
     one = coordinator(store, given.clock)
     in_every_state(one, given.clock)
     for item in given.items().values():
+        assert int(item["fenceToken"]["N"]) <= int(item["version"]["N"])
         known = {name: value for name, value in item.items() if name in BEAN}
         assert [name for name, value in known.items() if java(name, value) is None] == []
     seen = {name: bean(item) for name, item in given.items().items()}

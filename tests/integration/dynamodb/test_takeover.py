@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -130,6 +131,16 @@ def test_its_sources_are_known(local: Engine, local_table: str):
     one = Given(local, local_table, "01").taken_over()
     one.check_known()
     assert one.store.sources() == [("env1|s3-pipeline|PARTITION", {})]
+
+
+def test_a_table_of_several_pages(local: Engine, local_table: str):
+    """The service gives a megabyte at a time."""
+    given = Given(local, local_table, "02")
+    large = {"partitionProgressState": {"S": json.dumps("x" * 200_000)}}
+    given.before[1:] = [item | large for item in given.before[1:]]
+    one = given.taken_over()
+    assert one.store.table.requests["scan"] == 4
+    assert [partition.progress_state for partition in drained(one)] == ["x" * 200_000] * 9
 
 
 def test_again_changes_nothing(local: Engine, local_table: str):
