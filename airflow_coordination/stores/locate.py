@@ -146,7 +146,7 @@ def _url_of(kind: Kind, options: Mapping[str, Any]) -> str:
     if kind == "in_memory":
         return "memory://"
     if kind == "dynamodb":
-        return f"dynamodb://{options.get('table_name', '')}"
+        return f"dynamodb://{options.get('table_name') or ''}"
     url = options.get("url")
     if not isinstance(url, str):
         kind_of = type(url).__name__

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
+from airflow_coordination.leases.durations import LONGEST
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
 
@@ -98,7 +99,10 @@ def parse_duration(name: str, value: object) -> timedelta:
     if not any(parts):
         days = value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 7
         raise _wrong(name, value, "is no ISO-8601 duration", f"Write P{days}D for {days} days, or PT12H for 12 hours")
-    return timedelta(days=parts[0], hours=parts[1], minutes=parts[2], seconds=parts[3])
+    seconds = ((parts[0] * 24 + parts[1]) * 60 + parts[2]) * 60 + parts[3]
+    if seconds > LONGEST.total_seconds():
+        raise _wrong(name, value, "is longer than 100 years", "Write a shorter one")
+    return timedelta(seconds=seconds)
 
 
 def _billing(name: str, value: object) -> str:

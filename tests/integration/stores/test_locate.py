@@ -26,8 +26,6 @@ source_coordination:
       skip_table_creation: true
 """
 DATA_PREPPER_CONFIG = "ssl: false\nserver_port: 4900\n" + SEED + "peer_forwarder:\n  port: 4994\n"
-DYNAMODB = {"table_name": "t", "region": "r", "sts_role_arn": "a", "sts_external_id": "e", "ttl": "P7D"}
-DYNAMODB |= {"skip_table_creation": True, "provisioned_write_capacity_units": 1, "provisioned_read_capacity_units": 1}
 
 
 @pytest.mark.parametrize("text", [SEED, DATA_PREPPER_CONFIG])
@@ -93,8 +91,6 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"store": {"sql": {}}}, "source_coordination.store.sql.url='NoneType': is missing or no text"),
     ({"store": {"sql": {"url": "memory://"}}}, "is not the URL of an SQL database"),
     ({"store": {"sql": "postgresql://ana:s3cret@h/d"}}, "is str, not an object"),
-    ({"store": {"dynamodb": DYNAMODB}}, "which comes with the next version. Use sqlite or postgresql until then"),
-    ("dynamodb://table?region=us-east-1", "which comes with the next version"),
     ({"partition_prefix": 3}, "source_coordination.partition_prefix=3: is not a text"),
     ("mysql://ana:s3cret@h/d", "store='mysql://ana@h/d': is not the URL of a store"),
     ("postgresql+asyncpg://ana:s3cret@h/d", "names the driver 'postgresql+asyncpg'"),

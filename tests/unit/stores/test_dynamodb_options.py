@@ -1,0 +1,104 @@
+"""What can be written into the options of a ``dynamodb`` store, and what it says to what cannot."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions, options_of
+from airflow_coordination.stores.locate import DYNAMODB_OPTIONS
+
+ROLE = "arn:aws:iam::123456789012:role/SourceCoordinationTableRole"
+SEED = {
+    "table_name": "SourceCoordinationStore",
+    "region": "us-east-1",
+    "sts_role_arn": ROLE,
+    "sts_external_id": "my-external-id",
+    "skip_table_creation": False,
+    "provisioned_write_capacity_units": 10,
+    "provisioned_read_capacity_units": 10,
+    "ttl": "P7D",
+}
+
+
+def opened(**options: Any) -> DynamoDBOptions:
+    store = open_store({"source_coordination": {"store": {"dynamodb": options}}})
+    assert isinstance(store, DynamoDBStore)
+    return store.options
+
+
+def test_the_seeds_own_example() -> None:
+    options = opened(**SEED)
+    assert options.ttl == timedelta(days=7)
+    assert options == options_of(options.url, {})
+
+
+def test_the_seeds_defaults() -> None:
+    options = opened(table_name="SourceCoordinationStore", region=None, ttl=None)
+    assert options == DynamoDBOptions(table_name="SourceCoordinationStore")
+    assert (options.provisioned_write_capacity_units, options.provisioned_read_capacity_units) == (10, 10)
+    assert (options.skip_table_creation, options.ttl, options.billing_mode) == (False, None, "provisioned")
+
+
+WHERE = "source_coordination.store.dynamodb"
+BAD = [
+    ({"ttl": 7}, f"{WHERE}.ttl=7: is no ISO-8601 duration. Write P7D for 7 days, or PT12H for 12 hours"),
+    ({"ttl": "7"}, "ttl='7': is no ISO-8601 duration. Write P7D for 7 days"),
+    ({"ttl": "7d"}, "ttl='7d': is no ISO-8601 duration"),
+    ({"ttl": "P"}, "ttl='P': is no ISO-8601 duration"),
+    ({"ttl": "P1M"}, "ttl='P1M': is no ISO-8601 duration"),
+    ({"ttl": "PT0S"}, "ttl='PT0S': is no ISO-8601 duration"),
+    ({"ttl": "-P7D"}, "ttl='-P7D': is no ISO-8601 duration"),
+    ({"ttl": True}, "ttl=True: is no ISO-8601 duration"),
+    ({"ttl": "P999999999999D"}, "ttl='P999999999999D': is longer than 100 years. Write a shorter one"),
+    ({"provisioned_write_capacity_units": 0}, "provisioned_write_capacity_units=0: is no number of capacity units"),
+    ({"provisioned_write_capacity_units": -1}, "Give a whole number above zero"),
+    ({"provisioned_read_capacity_units": "ten"}, "provisioned_read_capacity_units='ten': is no number of capacity"),
+    ({"provisioned_read_capacity_units": 1.5}, "provisioned_read_capacity_units=1.5: is no number of capacity units"),
+    ({"provisioned_read_capacity_units": True}, "provisioned_read_capacity_units=True: is no number of capacity units"),
+    ({"sts_external_id": "x1"}, "belongs to a role, and none is named. Give sts_role_arn, too"),
+    ({"sts_role_arn": "SourceCoordinationTableRole"}, "is no ARN of a role. Write it like arn:aws:iam::"),
+    ({"sts_role_arn": "arn:aws:iam::123456789012:user/me"}, "is no ARN of a role"),
+    ({"skip_table_creation": "maybe"}, "skip_table_creation='maybe': is neither true nor false. Write true or false"),
+    ({"skip_table_creation": 1}, "skip_table_creation=1: is neither true nor false"),
+    ({"region": "frankfurt!"}, "region='frankfurt!': is no region. Write it like us-east-1"),
+    ({"region": 1}, "region=1: is no region"),
+    ({"billing_mode": "free"}, "billing_mode='free': is no billing mode. Use one of provisioned, on_demand"),
+    ({"endpoint_url": "localhost:8000"}, "endpoint_url='localhost:8000': is no endpoint. Write it like http://"),
+    ({"endpoint_url": "http://me:secret@localhost"}, "is no endpoint"),
+    ({"table_name": "a"}, "table_name='a': is no table name of 3 to 255 letters, digits, - _ ."),
+    ({"table_name": "sp ace"}, "table_name='sp ace': is no table name"),
+    ({"table_name": None}, "is no table name"),
+    ({"table-name": "x"}, "Did you mean 'table_name'?"),
+    ({"sts_role": ROLE}, "Did you mean 'sts_role_arn'?"),
+    ({"time_to_live": "P7D"}, "is not an option here"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD, ids=[str(options) for options, _ in BAD])
+def test_what_cannot_be_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        opened(**{"table_name": "SourceCoordinationStore"} | options)
+    assert message in str(raised.value)
+
+
+def test_an_external_id_is_not_repeated() -> None:
+    with pytest.raises(SettingsError) as raised:
+        opened(table_name="SourceCoordinationStore", sts_external_id="my-external-id")
+    assert "my-external-id" not in str(raised.value)
+
+
+@given(st.sampled_from(DYNAMODB_OPTIONS), st.none() | st.booleans() | st.integers() | st.floats() | st.text())
+def test_nothing_but_a_settings_error_comes_of_any_value(name: str, value: Any) -> None:
+    try:
+        options = opened(**{"table_name": "SourceCoordinationStore"} | {name: value})
+    except SettingsError:
+        return
+    assert options_of(options.url, {}) == options
