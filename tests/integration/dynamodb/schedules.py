@@ -114,9 +114,11 @@ class Watcher:
         assert after.token >= before.token, "S1: a token goes back"
         if (before.token, before.nonce) != (after.token, after.nonce) and after.status is S.ASSIGNED:
             self._check_acquisition(before, after)
+        ending = after.ending_of(before.fence) if before.fence else None
+        if ending is not None and before.status is S.ASSIGNED:
+            assert ending.last == before.last_op, "S5: an ending overtook a write of its chain"
         closed = after.closed_count - before.closed_count
         if closed > 0:
-            ending = after.ending_of(before.fence) if before.fence else None
             assert closed == 1, "S7: two closes in one step"
             assert ending is not None
             assert ending.outcome in (Outcome.CLOSED, Outcome.COMPLETED)
@@ -134,9 +136,11 @@ class Watcher:
         assert after.token == before.token + 1, "S1: a token is left out"
         assert (after.key, after.nonce) not in self.fences, "S1: a fence is given twice"
         self.fences.add((after.key, after.nonce))
-        due = due_at(before)
-        assert due is not None, "S8: it could not be acquired at all"
-        assert due <= self._clock.now(), "S8: acquired before it was due"
+        ending = after.ending_of(before.fence) if before.fence else None
+        if ending is None or ending.outcome is not Outcome.RETAKEN:
+            due = due_at(before)
+            assert due is not None, "S8: it could not be acquired at all"
+            assert due <= self._clock.now(), "S8: acquired before it was due"
         lost = counts_as_lost(before) if before.status is S.ASSIGNED else 0
         assert after.lost_leases == before.lost_leases + lost, "a tenure without a write counts no lost lease"
 
@@ -263,10 +267,22 @@ class Schedule:
             lease = worker.coordinator.acquire_partition(self._random.choice(KEYS))
         if lease is None:
             return
+        self._take(worker, lease)
+
+    def _take(self, worker: Worker, lease: Lease) -> None:
         self.log.append(f"    {lease.key} {lease.fence}")
         assert lease.fence.nonce not in self._handed_out, "S1: one fence for two"
         self._handed_out.add(lease.fence.nonce)
         worker.leases.append(lease)
+
+    def begin(self, worker: Worker) -> None:
+        """Start another driver on a lease: it goes on with the tenure, or retakes from the driver before it."""
+        for _, lease in self._drawn(worker):
+            begun = worker.coordinator.begin(lease.key, lease.fence)
+            if begun.fence == lease.fence:
+                worker.leases.append(begun)
+            else:
+                self._take(worker, begun)
 
     def _drawn(self, worker: Worker) -> list[tuple[int, Lease]]:
         """Return one of the leases in a worker's hands with its place there, mostly the newest one."""
@@ -328,6 +344,7 @@ class Schedule:
 DOINGS: dict[Callable[[Schedule, Worker], None], int] = {
     Schedule.create: 2,
     Schedule.acquire: 12,
+    Schedule.begin: 2,
     Schedule.renew: 5,
     Schedule.save: 10,
     Schedule.complete: 2,
