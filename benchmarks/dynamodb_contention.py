@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -32,8 +33,8 @@ REAL = {1: (5.0, 0.0), 8: (9.2, 3.8), 32: (30.5, 21.3), 64: (57.6, 43.8), 128: (
 
 
 NOTE = (
-    "n: workers; failed: conditions; real: what Data Prepper 2.16 itself needs; create: requests, besides the others; "
-    "time: beside ours with hints"
+    "n: workers; failed: refused by a condition; real: what Data Prepper 2.16 itself sends, and what of it fails; "
+    "create: besides what is sent; time: for one partition, beside ours with hints"
 )
 
 
@@ -44,7 +45,7 @@ class Row:
     :param name: what it is called.
     :param make: starts a fleet on a client and an endpoint.
     :param is_peer: whether it is Data Prepper's.
-    :param with_hints: whether its figures have a limit.
+    :param with_hints: whether its workers need not race, so that its figures have a limit.
     """
 
     name: str
@@ -81,18 +82,14 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 8, 64], help="sizes of the fleets")
-    parser.add_argument("--partitions", type=int, default=2_000, help="of the source that ours drains")
-    parser.add_argument(
-        "--peer-partitions",
-        type=int,
-        default=200,
-        help="of Data Prepper's source: 64 workers send 60 requests for each",
-    )
+    parser.add_argument("--partitions", type=int, default=2_000, help="of the source that is drained with hints")
+    raced = "of the sources that are drained without: 64 workers send up to 60 requests for each"
+    parser.add_argument("--raced-partitions", type=int, default=500, help=raced)
     return parser.parse_args()
 
 
 def _run(row: Row, endpoint: str, workers: int, arguments: argparse.Namespace, progress: Progress) -> Drained:
-    partitions = arguments.peer_partitions if row.is_peer else arguments.partitions
+    partitions = arguments.partitions if row.with_hints else arguments.raced_partitions
     task = progress.add_task(f"{row.name}, {workers} workers", total=partitions)
     client = make_client(endpoint, workers)
     return drain(
@@ -101,10 +98,10 @@ def _run(row: Row, endpoint: str, workers: int, arguments: argparse.Namespace, p
 
 
 def _table(runs: list[tuple[Row, int, Drained]]) -> Table:
-    table = Table(title="Per partition")
+    table = Table(title="Requests per partition", box=box.SIMPLE_HEAD)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("protocol", no_wrap=True)
-    for name in ("items", "requests", "failed", "real", "create", "time"):
+    for name in ("partitions", "sent", "failed", "real", "create", "time"):
         table.add_column(name, justify="right", no_wrap=True)
     ours: dict[int, float] = {}
     for row, workers, done in runs:
