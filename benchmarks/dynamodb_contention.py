@@ -101,7 +101,7 @@ def _table(runs: list[tuple[Row, int, Drained]]) -> Table:
     table = Table(title="Requests per partition", box=box.SIMPLE_HEAD)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("protocol", no_wrap=True)
-    for name in ("partitions", "sent", "failed", "real", "create", "time"):
+    for name in ("items", "sent", "failed", "real", "create", "time"):
         table.add_column(name, justify="right", no_wrap=True)
     ours: dict[int, float] = {}
     for row, workers, done in runs:
