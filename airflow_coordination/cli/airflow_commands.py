@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from airflow.cli.cli_config import ActionCommand, Arg, GroupCommand
+from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
+from airflow.utils.cli import suppress_logs_and_warning
 
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
 from airflow_coordination.cli.place import Place
@@ -26,10 +27,11 @@ def get_cli_commands() -> list[GroupCommand]:
 def _airflow_command(command: Command) -> ActionCommand:
     options = (*command.options, STORE, _CONNECTION)
     args = [Arg(option.flags, **option.settings) for option in options]  # type: ignore[no-untyped-call]
-    return ActionCommand(command.name, command.help, _runner(command), args)
+    return ActionCommand(command.name, command.help, _runner(command), [*args, ARG_VERBOSE])
 
 
 def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
+    @suppress_logs_and_warning  # Airflow logs to standard output, where the answer is JSON or YAML for programs
     def run_command(args: argparse.Namespace) -> None:
         code = run(command, args, _place)
         if code:

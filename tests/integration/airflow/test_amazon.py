@@ -1,6 +1,7 @@
 """A store in DynamoDB behind Airflow's own AWS connection, against moto: who asks, in which role, and for how long."""
 
 import json
+import os
 import re
 
 import boto3
@@ -114,6 +115,19 @@ def test_one_client_serves_every_look(connect, assumed):
 def test_a_changed_key_makes_another_client(connect):
     store = connect()
     assert connect(region_name="us-west-2") is not store
+
+
+def test_the_command_line_prints_its_answer_alone(connect, capfd, monkeypatch):
+    """Airflow's Amazon provider logs to standard output, too, when a client is made: a new key makes a new one."""
+    from airflow.cli.cli_parser import get_parser
+
+    SourceCoordinator(connect(), "flights", "test").create_partitions(["a"])
+    monkeypatch.setenv("AIRFLOW_CONN_AMAZON", os.environ["AIRFLOW_CONN_AMAZON"].replace(SECRET, f"new-{SECRET}"))
+    arguments = get_parser().parse_args(["coordination", "status", "-o", "json"])
+    capfd.readouterr()
+    arguments.func(arguments)
+    [row] = json.loads(capfd.readouterr().out)
+    assert (row["source"], row["unassigned"]) == ("flights", 1)
 
 
 def create(state):
