@@ -114,7 +114,7 @@ class Counting:
         for page in self._table.pages(call, None, ConsistentRead=True, **arguments):
             for item in page:
                 check_ours(self._table.description, item)
-                yield PartitionStatus(item[it.STATUS])
+                yield it.one_of(PartitionStatus, item, it.STATUS)
 
 
 def _key(source: str) -> it.Item:

@@ -158,11 +158,11 @@ def _decoded(item: Item) -> Partition:
     return Partition(
         source=item[SOURCE],
         key=key_of(item),
-        status=_one_of(PartitionStatus, item, STATUS),
+        status=one_of(PartitionStatus, item, STATUS),
         payload_text=item.get(PAYLOAD),
         priority=priority,
         ordinal=ordinal,
-        rank=_one_of(Rank, item, RANK),
+        rank=one_of(Rank, item, RANK),
         progress_text=item.get(PROGRESS),
         closed_count=number(item, CLOSED_COUNT),
         failures=number(item, FAILURES),
@@ -228,7 +228,11 @@ def text(item: Item, name: str) -> str:
     return value
 
 
-def _one_of(kind: type[E], item: Item, name: str) -> E:
+def one_of(kind: type[E], item: Item, name: str) -> E:
+    """Return one of a few values that an item must have.
+
+    :raises InvalidInputError: when it has none of them there.
+    """
     value = item.get(name)
     try:
         return kind(value)
