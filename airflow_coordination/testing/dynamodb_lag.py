@@ -27,7 +27,7 @@ class LaggingIndex:
     :param clock: moved by the test.
     :param source: draws how long each change takes to come.
     :param longest: the longest time that one takes.
-    :param watch: called with every version of every item, ``None`` for a deleted one.
+    :param watch: called with the key of every item that is written and its new version, ``None`` when it is deleted.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class LaggingIndex:
         clock: Clock,
         source: random.Random,
         longest: timedelta = LONGEST,
-        watch: Callable[[Row | None], object] = lambda version: None,
+        watch: Callable[[Row, Row | None], object] = lambda key, version: None,
     ) -> None:
         self._watch = watch
         self._client, self._table, self._clock, self._random, self._longest = client, table, clock, source, longest
@@ -89,7 +89,7 @@ class LaggingIndex:
             coming = self._due.setdefault(tuple(key[part]["S"] for part in self._keys), [])
             due = self._clock.now() + self._random.random() * self._longest
             coming.append((max([due, *(when for when, _ in coming)]), image))
-        self._watch(image)
+        self._watch(key, image)
 
     def _bring(self, *, everything: bool = False) -> None:
         now = self._clock.now()

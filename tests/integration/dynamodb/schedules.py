@@ -41,7 +41,6 @@ WORKERS = 3
 STEPS = 120
 TTL = timedelta(days=1)
 SETTINGS = Settings(
-    ownership_timeout=timedelta(seconds=60),
     max_closed_count=3,
     max_failures=3,
     max_lost_leases=3,
@@ -78,8 +77,10 @@ class Watcher:
         self._operations: set[tuple[str, str]] = set()
         self._contents: dict[str, tuple[str, list[Any]]] = {}
 
-    def see(self, raw: dict[str, Any] | None) -> None:
-        assert raw is not None, "nothing is ever deleted by a store"
+    def see(self, key: dict[str, Any], raw: dict[str, Any] | None) -> None:
+        if raw is None:
+            del self.now[key["sourcePartitionKey"]["S"]]
+            return
         self.marks |= set(_MARK.findall(json.dumps(raw)))
         if raw["sourceIdentifier"]["S"] != f"{SOURCE}|PARTITION":
             assert "expirationTime" not in raw
@@ -95,7 +96,7 @@ class Watcher:
     def _check_operation(self, after: Partition, raw: dict[str, Any]) -> None:
         """One operation is applied once, and nothing changes without one."""
         content = [raw.get(name) for name in ("partitionProgressState", "progressOp", "staged", "stagedOp")]
-        last_op, before = self._contents.get(after.key, ("", content))
+        last_op, before = self._contents.get(after.key, ("", content)) if after.key in self.now else ("", content)
         self._contents[after.key] = (after.last_op, content)
         if after.last_op == last_op:
             assert content == before, "progress changes, and nobody did it"
@@ -170,6 +171,7 @@ class Schedule:
         self.client = FaultyClient(
             place.engine.client, late_by=lambda: self._random.randrange(1, 40), index=self._index
         )
+        self._timeout = timedelta(seconds=self._random.choice([3, 20, 60]))
         self._workers = [self._worker(number) for number in range(WORKERS)]
         self._marked = 0
         self.sure: set[str] = set()
@@ -181,7 +183,9 @@ class Schedule:
 
     def _worker(self, number: int) -> Worker:
         seed = self._random.getrandbits(32)
-        coordinator = self._place.coordinator(f"worker-{number}", client=self.client, seed=seed, settings=SETTINGS)
+        coordinator = self._place.coordinator(
+            f"worker-{number}", client=self.client, seed=seed, settings=SETTINGS, ownership_timeout=self._timeout
+        )
         return Worker(coordinator)
 
     # -- the run ------------------------------------------------------------------------------------------------------
@@ -223,7 +227,7 @@ class Schedule:
             last.sweep()
             while (lease := last.get_next_partition()) is not None:
                 last.complete(lease)
-            self._clock.advance(SETTINGS.ownership_timeout)
+            self._clock.advance(timedelta(minutes=1))
             if all(p.status is S.COMPLETED or p.parked for p in last.partitions()):
                 break
         states = {p.key: (p.status, p.parked) for p in last.partitions()}
@@ -340,6 +344,15 @@ class Schedule:
     def pause(self, worker: Worker) -> None:
         self._clock.advance(self._random.choice([0.1, 1, 1, 5, 20, 70]))
 
+    def long_time(self, worker: Worker) -> None:
+        """Let so much time pass that no message is under way any more, and TTL has removed what it may."""
+        self.client.deliver()
+        self._clock.advance(timedelta(days=8))
+        for item in list(self._place.items()):
+            if "expirationTime" in item:
+                key = {name: item[name] for name in ("sourceIdentifier", "sourcePartitionKey")}
+                self._index.send("delete_item", {"TableName": self._place.table, "Key": key})
+
 
 DOINGS: dict[Callable[[Schedule, Worker], None], int] = {
     Schedule.create: 2,
@@ -354,4 +367,5 @@ DOINGS: dict[Callable[[Schedule, Worker], None], int] = {
     Schedule.sweep: 3,
     Schedule.act: 3,
     Schedule.pause: 5,
+    Schedule.long_time: 1,
 }
