@@ -87,7 +87,8 @@ def amazon_running() -> Iterator[Amazon]:
     try:
         engine, connector = download("dynamodb-local"), download("hadoop-aws")
     except PackagesError as error:
-        raise DemoError(str(error)) from error
+        problem, _, said = str(error).partition("\n")
+        raise DemoError(problem, details=said) from error
     with dynamodb_local(engine) as dynamodb, moto_server() as s3:
         amazon = Amazon(dynamodb, s3, connector)
         for name in [name for name in os.environ if name.startswith("AWS_")]:
