@@ -23,6 +23,10 @@ from airflow_coordination.stores.dynamodb.requests import Refusal
 
 PAGE: Final = 25
 """How many candidates of a class one query brings: about one read unit."""
+CROWDED_PAGE: Final = 100
+"""The same while others take from the same page."""
+_RACES: Final = 3
+"""So many races lost on a page say that it is old; twice as many on the next, in case the index itself is old."""
 _REMEMBERED: Final = 10_000
 _LAG: Final = timedelta(seconds=30)
 """For how long a row of the index is taken for old: after that a smaller token is a new life of the partition, whose
@@ -149,23 +153,36 @@ class Acquiring:
     def next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first that can be had; ``None`` when there is none.
 
-        After losing one to somebody else the next one is drawn by lot from the class: in one line behind each other,
-        all workers would lose all races but one (Data Prepper's acquirers do).
+        Who loses a race to somebody else looks again, at a longer page, and draws by lot: in one line behind each
+        other, all workers would lose all races but one (Data Prepper's acquirers do).
         """
         call = Call("acquire a partition")
-        past = self._partitions.moment().past
-        for candidates in batches(self._queue, call, write.source, past, PAGE, new_first=write.new_first):
-            while candidates:
-                candidate = candidates.pop(0)
-                if self._is_old(candidate):
-                    continue
+        races = 1
+        while True:
+            left = races
+            for candidate in self._candidates(call, write, crowded=races > 1):
                 found = self._try(call, candidate, write.tenancy)
                 if found is not None:
                     return found
+                left -= self._is_old(candidate)
+                if not left:
+                    break
+            else:
+                return None
+            races = max(_RACES, 2 * races)
+
+    def _candidates(self, call: Call, write: AcquireNext, *, crowded: bool) -> Iterator[Candidate]:
+        """Yield what may be had in the acquisition order; where it is crowded, by lot from page after page."""
+        past = self._partitions.moment().past
+        size = CROWDED_PAGE if crowded else PAGE
+        for page in batches(self._queue, call, write.source, past, size, new_first=write.new_first):
+            candidates = [candidate for candidate in page if not self._is_old(candidate)]
+            if crowded:
                 self._randomness.shuffle(candidates)
-        return None
+            yield from candidates
 
     def _is_old(self, candidate: Candidate) -> bool:
+        """Return whether somebody is known to have had it since the index knew."""
         known = self._tokens.get(candidate.seen.source, candidate.seen.key)
         if known is None or candidate.seen.token >= known[0]:
             return False

@@ -26,7 +26,7 @@ from airflow_coordination.stores.dynamodb.keys import COUNTS, belonging
 from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Table
 
-FLUSH_SECONDS: Final = 5.0
+FLUSH_SECONDS: Final = 10.0
 SMALL: Final = 2_000
 EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)

@@ -16,7 +16,7 @@ from airflow_coordination.stores.dynamodb.items import KEY, LARGE_OP, PROGRESS, 
 from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.requests import Table
 
-INLINE_BYTES: Final = 512
+INLINE_BYTES: Final = 256
 _READS: Final = 5
 
 

@@ -196,7 +196,7 @@ def save(at: Place) -> Steps:
     at.c.save_progress_state(lease, {"row": 1})
 
 
-@budget("save large progress (above 512 bytes)", (4, 2), TransactWriteItems=1)
+@budget("save large progress (above 256 bytes)", (4, 2), TransactWriteItems=1)
 def save_large(at: Place) -> Steps:
     lease = at.lease()
     yield
