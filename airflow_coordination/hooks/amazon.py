@@ -104,7 +104,7 @@ def for_driver(access: AmazonAccess, options: DynamoDBOptions | None) -> tuple[d
     :raises StoreUnavailableError: when the service that gives the role's credentials does not answer.
     """
     with _told(access):
-        hook = _hook(access, None)
+        hook = _hook(access, options.region if options else None)
         said = hook.conn_config
         if options is not None and _can_assume(said, options):
             external_id = said.assume_role_kwargs.get("ExternalId")
@@ -139,9 +139,9 @@ def _keys(key_id: str, secret: str, token: str | None) -> dict[str, str]:
 
 
 def _places(said: AwsConnectionWrapper) -> dict[str, str]:
-    """Return the variables that say where the services are; boto3 reads another one for the region than Java does."""
+    """Return the variables for the connection's region, of which boto3 and Java read one each, and its endpoints."""
     endpoints = {f"AWS_ENDPOINT_URL_{name.upper()}": _endpoint(said, name) for name in ("dynamodb", "s3", "sts")}
-    regions = dict.fromkeys(("AWS_DEFAULT_REGION", "AWS_REGION"), said.region_name)
+    regions = dict.fromkeys(("AWS_DEFAULT_REGION", "AWS_REGION"), said.extra_config.get("region_name"))
     return {name: text for name, text in (endpoints | regions).items() if text}
 
 

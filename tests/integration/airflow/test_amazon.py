@@ -160,20 +160,20 @@ def test_partitions_go_from_supplier_to_a_driver_that_assumes_the_role_itself(
 
 @pytest.mark.parametrize(
     ("where", "kwargs"),
-    [(f"?sts_role_arn={ROLE.replace('Worker', 'Table')}", {}), ("", {"Tags": [{"Key": "team", "Value": "seven"}]})],
+    [(f"&sts_role_arn={ROLE.replace('Worker', 'Table')}", {}), ("", {"Tags": [{"Key": "team", "Value": "seven"}]})],
     ids=["two_roles", "more_than_options_can_say"],
 )
 def test_where_it_cannot_the_driver_gets_the_roles_temporary_credentials(connect, assumed, where, kwargs):
     from airflow_coordination.hooks.coordination import CoordinationHook
 
-    connect(where, **role(**kwargs))
+    connect(f"?region=eu-west-1{where}", **role(**kwargs), region_name=None)
     handed = CoordinationHook().connection.driver_environment()
     assert assumed[-1] == (ROLE, EXTERNAL_ID, "airflow_amazon")
     assert handed["AWS_ACCESS_KEY_ID"] != KEY_ID
     assert handed["AWS_SESSION_TOKEN"]
     assert EXTERNAL_ID not in str(handed)
     session = boto3.Session(
-        handed["AWS_ACCESS_KEY_ID"], handed["AWS_SECRET_ACCESS_KEY"], handed["AWS_SESSION_TOKEN"], "us-east-1"
+        handed["AWS_ACCESS_KEY_ID"], handed["AWS_SECRET_ACCESS_KEY"], handed["AWS_SESSION_TOKEN"], "eu-west-1"
     )
     caller = session.client("sts", endpoint_url=handed["AWS_ENDPOINT_URL_STS"]).get_caller_identity()
     assert caller["Arn"].endswith("assumed-role/Worker/airflow_amazon")
