@@ -71,7 +71,7 @@ def _schema_and_clock(store: PartitionStore) -> Iterator[Finding]:
 
 def _table(store: PartitionStore, role: str) -> Iterator[Finding]:
     """Look at a DynamoDB store's table."""
-    if not str(store.reference).startswith("dynamodb:"):
+    if not store.description.startswith("dynamodb:"):
         return
     from airflow_coordination.stores.dynamodb import DynamoDBStore
     from airflow_coordination.stores.dynamodb.examination import examine

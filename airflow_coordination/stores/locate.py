@@ -60,7 +60,8 @@ def _wrong_url(url: str, problem: str) -> SettingsError:
         "store",
         hide_password(url),
         problem,
-        "Use sqlite:////path.db, postgresql+psycopg://user@host/database, memory:// or a source_coordination object",
+        "Use sqlite:////path.db, postgresql+psycopg://user@host/database, dynamodb://TABLE?region=…, memory:// or a "
+        "source_coordination object",
     )
 
 
@@ -190,8 +191,12 @@ def _open_sql(config: StoreConfig, clock: Clock | None) -> PartitionStore:
 
 
 def _open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
-    from airflow_coordination.stores.dynamodb import DynamoDBStore
-    from airflow_coordination.stores.dynamodb.options import options_of
+    try:
+        from airflow_coordination.stores.dynamodb import DynamoDBStore
+        from airflow_coordination.stores.dynamodb.options import options_of
+    except ModuleNotFoundError as error:
+        remedy = "Install it: pip install 'airflow-coordination[amazon]'"
+        raise SettingsError("store", config.url, f"needs {error.name}, which is not installed", remedy) from error
 
     return DynamoDBStore(options_of(config.url, dict(config.options)), clock)
 

@@ -51,8 +51,9 @@ class DynamoDBOptions:
 
     @property
     def url(self) -> str:
-        """The store as a URL; it holds no secret."""
-        given = {name: _text(getattr(self, name)) for name in _CHECKS if getattr(self, name) != _DEFAULTS[name]}
+        """The store as a URL; it holds no secret, and the external id is left out all the same."""
+        names = [name for name in _CHECKS if name != "sts_external_id"]
+        given = {name: _text(getattr(self, name)) for name in names if getattr(self, name) != _DEFAULTS[name]}
         return f"dynamodb://{self.table_name}" + (f"?{urlencode(given)}" if given else "")
 
 

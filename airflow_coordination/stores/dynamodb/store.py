@@ -97,8 +97,8 @@ class DynamoDBStore:
 
     @property
     def reference(self) -> str | None:
-        """A URL without credentials that opens this store."""
-        return self.options.url
+        """A URL without credentials that opens this store, ``None`` when an external id belongs to it."""
+        return self.options.url if self.options.sts_external_id is None else None
 
     @property
     def layout(self) -> Layout:

@@ -151,3 +151,23 @@ def test_the_room_is_cheap_to_import() -> None:
     code = "import sys, airflow_coordination.stores; print([m for m in ('sqlalchemy', 'yaml') if m in sys.modules])"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path.cwd(), check=True)
     assert finished.stdout == "[]\n"
+
+
+def test_an_external_id_is_shown_nowhere() -> None:
+    role = "arn:aws:iam::000000000000:role/SourceCoordinationTableRole"
+    options = {"table_name": "leases", "region": "us-east-1", "sts_role_arn": role, "sts_external_id": "canary-id"}
+    store = open_store({"store": {"dynamodb": options}})
+    assert "canary" not in store.description
+    assert role.rpartition("/")[2] in store.description
+    assert store.reference is None
+
+
+def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("airflow_coordination.stores.dynamodb")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.setitem(sys.modules, "boto3.dynamodb", None)
+    monkeypatch.setitem(sys.modules, "boto3.dynamodb.conditions", None)
+    monkeypatch.setitem(sys.modules, "boto3.dynamodb.types", None)
+    with pytest.raises(SettingsError, match=r"needs boto3.*pip install 'airflow-coordination\[amazon\]'"):
+        open_store("dynamodb://leases?region=us-east-1")
