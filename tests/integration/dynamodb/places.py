@@ -40,13 +40,14 @@ class Place:
         client: Any = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        source: str = SOURCE,
         **settings: Any,
     ) -> SourceCoordinator:
         """Return a coordinator for a task, on a host that all share."""
         randomness = Randomness(random.Random(seed)) if seed is not None else None
         return SourceCoordinator(
             self.store(client, seed),
-            SOURCE,
+            source,
             f"{HOST}/flights/scheduled__1/{task}/0/1",
             clock=clock or self.clock,
             randomness=randomness,
@@ -99,5 +100,5 @@ def block(name: str, rows: int = 1) -> Block:
 
 def published(one: SourceCoordinator) -> dict[str, list[str]]:
     """Return the digests of the published blocks by partition."""
-    heads = one.store.heads(f"{SOURCE}|PARTITION")
+    heads = one.store.heads(f"{one.source}|PARTITION")
     return {head.key: [block.digest for block in head.blocks] for head in heads}

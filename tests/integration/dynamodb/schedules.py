@@ -116,8 +116,10 @@ class Watcher:
         if (before.token, before.nonce) != (after.token, after.nonce) and after.status is S.ASSIGNED:
             self._check_acquisition(before, after)
         ending = after.ending_of(before.fence) if before.fence else None
-        if ending is not None and before.status is S.ASSIGNED:
+        if ending is not None and before.status is S.ASSIGNED and ending.outcome is not Outcome.RELEASED:
             assert ending.last == before.last_op, "S5: an ending overtook a write of its chain"
+            assert after.failures == before.failures + (ending.outcome is Outcome.FAILED)
+            assert ending.outcome is not Outcome.CLOSED or after.closed_count == before.closed_count + 1, "S7"
         closed = after.closed_count - before.closed_count
         if closed > 0:
             assert closed == 1, "S7: two closes in one step"

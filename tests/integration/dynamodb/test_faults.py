@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus
+from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
 from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.places import Place, acquired, block, found, published
@@ -122,6 +123,38 @@ def test_an_owner_learns_that_it_slept_in_its_own_save(place: Place, clock: Fake
     with pytest.raises(PartitionNotOwnedError):
         one.save_progress_state(held, LARGE)
     assert found(successor.partition("k")).progress_text is None
+
+
+def work(one: SourceCoordinator) -> None:
+    """Create two partitions and process each in three steps, going on where an earlier tenure was."""
+    one.create_partitions(["a", "b"])
+    while (lease := one.get_next_partition()) is not None:
+        begun = (lease.partition.progress_state or {"step": 0})["step"]
+        for step in range(begun, 3):
+            progress = {"step": step + 1, "more": LARGE * (step % 2)}
+            lease = one.save_progress_state(lease, progress, [block(f"{lease.key}{step}")])
+        one.complete(lease)
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=lambda fault: fault.name)
+def test_l1_a_process_killed_at_any_request_loses_and_doubles_nothing(
+    place: Place, clock: FakeClock, fault: Fault
+) -> None:
+    """One source for each request at which the process can end, all in one table."""
+    number, crashed = 0, True
+    while crashed:
+        number += 1
+        source = f"killed-{number}"
+        faulty = FaultyClient(place.engine.client, at({number: fault}))
+        with suppress(Crash):
+            work(place.coordinator(client=faulty, source=source))
+        crashed = faulty.crashed
+        clock.advance(TIMEOUT)
+        steady = place.coordinator("steady", source=source)
+        work(steady)
+        assert {partition.status for partition in steady.partitions()} == {S.COMPLETED}
+        assert published(steady) == {key: [f"{key}{step}" for step in range(3)] for key in "ab"}
+    assert number > 20
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.UNREACHABLE, Fault.UNAVAILABLE], ids=lambda fault: fault.name)
