@@ -141,16 +141,9 @@ class Table:
 
     def attempt(self, call: Call, operation: str, **arguments: Any) -> dict[str, Any] | Refusal:
         """Send a conditional write of one item; return its answer, or the item that refused it."""
-        try:
-            return self.send(
-                call, operation, TableName=self.name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **arguments
-            )
-        except CoordinationError as error:
-            refusal = _refused_by(error.__cause__)
-            if refusal is None:
-                raise
-            self._count("refused")
-            return refusal
+        return self._conditional(
+            call, operation, TableName=self.name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **arguments
+        )
 
     def transact(self, call: Call, changes: list[dict[str, Any]]) -> Refusal | None:
         """Write several items in one transaction; return the first one's refusal, ``None`` when it was applied."""
@@ -160,15 +153,18 @@ class Table:
             {kind: {"TableName": self.name, **arguments} for kind, arguments in change.items()}
             for change in [guarded, *changes[1:]]
         ]
+        answer = self._conditional(call, "transact_write_items", TransactItems=items)
+        return answer if isinstance(answer, Refusal) else None
+
+    def _conditional(self, call: Call, operation: str, **arguments: Any) -> dict[str, Any] | Refusal:
         try:
-            self.send(call, "transact_write_items", TransactItems=items)
+            return self.send(call, operation, **arguments)
         except CoordinationError as error:
             refusal = _refused_by(error.__cause__)
             if refusal is None:
                 raise
             self._count("refused")
             return refusal
-        return None
 
     def get(self, call: Call, key: Mapping[str, Any]) -> Item | None:
         """Return one item, read so that every acknowledged write is seen."""
