@@ -81,6 +81,9 @@ class Acquisition:
         """
         self.give_back_phantoms()
         sent_at, found = self._settler.repeat("acquire a partition", lambda: self._query(key))
+        if found is None and self._phantoms:  # what a lost answer has taken may be all there was
+            self.give_back_phantoms()
+            sent_at, found = self._settler.repeat("acquire a partition", lambda: self._query(key))
         return self.start(found, sent_at)
 
     def _query(self, key: str | None) -> tuple[float, Partition | None]:

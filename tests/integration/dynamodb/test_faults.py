@@ -10,6 +10,7 @@ import pytest
 
 from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
@@ -35,7 +36,7 @@ def place(local: Engine, table: str, clock: FakeClock) -> Place:
 
 @pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)
 def test_s6_every_kind_of_write_is_settled(place: Place, clock: FakeClock, fault: Fault) -> None:
-    """Every second write fails, so that each of a partition's life is repeated or settled."""
+    """Every second write of an owner fails, so that each is repeated or settled."""
     faulty = FaultyClient(place.engine.client)
     one, steady = place.coordinator(client=faulty), place.coordinator()
     one.create_partitions(["k"])
@@ -51,9 +52,22 @@ def test_s6_every_kind_of_write_is_settled(place: Place, clock: FakeClock, fault
     one.complete(held, [block("b3")])
     faulty.deliver()
     done = found(one.partition("k"))
-    assert (done.status, done.closed_count, len(done.endings)) == (S.COMPLETED, 1, 2)
+    endings = [ending.outcome for ending in done.endings if ending.outcome is not Outcome.GIVEN_UP]
+    assert (done.status, done.closed_count, endings) == (S.COMPLETED, 1, [Outcome.CLOSED, Outcome.COMPLETED])
     assert published(one) == {"k": ["b1", "b2", "b3"]}
     assert one.refusals == 0
+
+
+@pytest.mark.parametrize("late_by", range(1, 8))
+def test_s6_an_acquisition_that_comes_late_is_not_no_work(place: Place, late_by: int) -> None:
+    """What it takes is all there was, so that nothing is left for the one after it."""
+    faulty = FaultyClient(place.engine.client, at({1: Fault.APPLIED_LATE}, "update_item"), late_by=lambda: late_by)
+    one = place.coordinator(client=faulty)
+    one.create_partitions(["k"])
+    held = acquired(one.get_next_partition())
+    faulty.deliver()
+    one.complete(held)
+    assert found(one.partition("k")).status is S.COMPLETED
 
 
 @pytest.mark.parametrize("by_hint", [True, False], ids=["by hint", "by order"])
