@@ -60,6 +60,7 @@ CHANCES = {
     Fault.CRASH_BEFORE: 0.005,
     Fault.CRASH_AFTER: 0.005,
 }
+SILENCE = [Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE, Fault.UNREACHABLE]
 _MARK = re.compile(r"mark-\d{5}")
 _SURELY_NOT = (StoreUnavailableError, PartitionNotOwnedError, PartitionNotFoundError, PartitionUpdateError)
 
@@ -170,6 +171,7 @@ class Schedule:
             place.engine.client, place.table, clock, random.Random(seed + 1), watch=self.watcher.see
         )
         self._chaos = by_chance(CHANCES, random.Random(seed + 2))
+        self._silent = 0
         self.client = FaultyClient(
             place.engine.client, late_by=lambda: self._random.randrange(1, 40), index=self._index
         )
@@ -195,7 +197,7 @@ class Schedule:
     def run(self) -> None:
         """Let the workers work under faults, then let them finish without, and check what they were told."""
         self._workers[0].coordinator.create_partitions(KEYS[:3])
-        self.client.plan = self._chaos
+        self.client.plan = self._plan
         for _ in range(STEPS):
             self._step()
         self.client.plan = no_faults
@@ -221,6 +223,12 @@ class Schedule:
             self._workers[number] = self._worker(number)
         except CoordinationError as error:
             self.log.append(f"    {error!r}"[:300])
+
+    def _plan(self, operation: str) -> Fault | None:
+        if not self._silent:
+            return self._chaos(operation)
+        self._silent -= 1
+        return self._random.choice(SILENCE)
 
     def _finish(self) -> None:
         last = self._worker(WORKERS).coordinator
@@ -299,9 +307,9 @@ class Schedule:
         for place, lease in self._drawn(worker):
             renewed = worker.leases[place] = worker.coordinator.renew(lease)
             now = self.watcher.now[lease.key]
-            if now.held_under(lease.fence):
-                assert now.ownership_timeout is not None
-                assert now.ownership_timeout >= renewed.expires_at, "the owner was promised more than the store knows"
+            assert now.held_under(lease.fence), "S2: renewed, and not held"
+            assert now.ownership_timeout is not None
+            assert now.ownership_timeout >= renewed.expires_at, "the owner was promised more than the store knows"
 
     def save(self, worker: Worker) -> None:
         size = self._random.choice([1, 1, 2000])
@@ -346,6 +354,10 @@ class Schedule:
     def pause(self, worker: Worker) -> None:
         self._clock.advance(self._random.choice([0.1, 1, 1, 5, 20, 70]))
 
+    def outage(self, worker: Worker) -> None:
+        """Let no request be answered for a while; for most calls that is longer than their deadline."""
+        self._silent = self._random.randrange(5, 20)
+
     def long_time(self, worker: Worker) -> None:
         """Let so much time pass that no message is under way any more, and TTL has removed what it may."""
         self.client.deliver()
@@ -370,4 +382,5 @@ DOINGS: dict[Callable[[Schedule, Worker], None], int] = {
     Schedule.act: 3,
     Schedule.pause: 5,
     Schedule.long_time: 1,
+    Schedule.outage: 1,
 }
