@@ -73,9 +73,10 @@ def start(tmp_path):
 
 
 @pytest.mark.timeout(2700)
-def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start):
-    """Through a killed attempt and a month that reopens."""
-    demo = start()
+@pytest.mark.parametrize("store", [pytest.param([], id="sqlite"), pytest.param(["dynamodb"], id="dynamodb")])
+def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start, store):
+    """Through a killed attempt and a month that reopens; on local files, and on DynamoDB Local and a local S3."""
+    demo = start(*store)
     assert demo.process.wait(2600) == 0, demo.text
     compared = ROWS.findall(demo.text)
     assert [month for month, *_ in compared] == MONTHS
