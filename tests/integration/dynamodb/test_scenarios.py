@@ -240,7 +240,7 @@ def test_s12_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: 
     assert published(owner) == {"k": ["owner"]}
 
 
-def test_s12_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place) -> None:
+def test_s12_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, clock: FakeClock) -> None:
     zombie, owner = place.coordinator(), place.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
@@ -251,8 +251,10 @@ def test_s12_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place) -
     assert owner.create_partitions(["k"]).created == 1
     held = acquired(owner.get_next_partition())
     assert held.fence.token == old.fence.token
-    with pytest.raises(PartitionNotOwnedError):
-        zombie.complete(old)
+    clock.advance(TIMEOUT / 2)
+    for call in (zombie.renew, zombie.complete):
+        with pytest.raises(PartitionNotOwnedError):
+            call(old)
     owner.complete(held)
 
 
