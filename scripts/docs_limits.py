@@ -98,6 +98,8 @@ LIMITS = (
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Endings that a partition remembers", "leases.partition", "RING_SIZE"),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
+    Constant("DynamoDB: an item", "stores.dynamodb.limits", "MAX_ITEM_BYTES", kib),
+    Constant("DynamoDB: items in one transaction", "stores.dynamodb.limits", "MAX_TRANSACTION"),
     Constant("DynamoDB: partitions created in one step", "stores.dynamodb.store", "CREATE_PAGE"),
     Constant("DynamoDB: requests of one step under way at a time", "stores.dynamodb.creating", "PARALLEL"),
     Constant(

@@ -11,7 +11,7 @@ from typing import Any
 
 from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder
 
-from airflow_coordination.stores.dynamodb.items import VERSION, typed
+from airflow_coordination.stores.dynamodb.items import VERSION, typed, whole_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def put(item: Mapping[str, Any], condition: ConditionBase) -> dict[str, Any]:
     """Return the arguments of a conditional put."""
     expression = Expression()
     text = expression.condition(condition)
-    return {"Item": typed(item), "ConditionExpression": text, **expression.arguments()}
+    return {"Item": whole_item(item), "ConditionExpression": text, **expression.arguments()}
 
 
 def query(key: ConditionBase, attributes: Sequence[str] = (), kept: ConditionBase | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
-from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed
+from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, whole_item
 from airflow_coordination.stores.dynamodb.keys import HEADS, SEPARATOR, belonging, part_key, parts_prefix
 from airflow_coordination.stores.dynamodb.requests import Table
 
@@ -32,7 +32,7 @@ def head_put(head: HeadRecord, now: datetime) -> dict[str, Any]:
         "publishedAt": to_micros(now),
         **{name: getattr(head, name) for name in _PLAIN},
     }
-    return {"Item": typed(item)}
+    return {"Item": whole_item(item)}
 
 
 def _head(source: str, item: Item) -> HeadRecord:

@@ -17,6 +17,7 @@ from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.partition import RING_SIZE, Owner, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb.keys import stored_key
+from airflow_coordination.stores.dynamodb.limits import check_item
 from airflow_coordination.stores.dynamodb.places import (
     combination,
     instant,
@@ -78,6 +79,15 @@ _deserializer: Final = TypeDeserializer()
 def typed(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values in the form of the wire; ``None`` is left out."""
     return {name: _serializer.serialize(value) for name, value in item.items() if value is not None}
+
+
+def whole_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a whole item in the form of the wire.
+
+    :raises InvalidInputError: when it is larger than the service takes.
+    """
+    check_item(item)
+    return typed(item)
 
 
 def plain(item: Mapping[str, Any]) -> Item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import singledispatchmethod
-from typing import Any, Final
+from typing import Any
 
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.partition import Partition
@@ -13,12 +13,10 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.heads import head_put
+from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal
 from airflow_coordination.stores.dynamodb.texts import stored, texts_of
-
-MAX_TRANSACTION: Final = 100
-"""DynamoDB: items in one transaction."""
 
 
 class Owning:

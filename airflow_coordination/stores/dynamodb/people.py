@@ -13,7 +13,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Moment
 from airflow_coordination.stores.dynamodb.expressions import query
-from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, typed
+from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, whole_item
 from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_prefix
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.places import instant
@@ -50,7 +50,7 @@ def _audited(write: Act, at: Moment) -> dict[str, Any]:
         "by": write.by,
         "why": write.why,
     }
-    return {"Put": {"Item": typed(item)}}
+    return {"Put": {"Item": whole_item(item)}}
 
 
 def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:

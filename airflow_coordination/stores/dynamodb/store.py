@@ -137,7 +137,8 @@ class DynamoDBStore:
         """Record or refresh a source and what is known of it."""
         self._ready()
         item = {it.SOURCE: SOURCES, it.KEY: source, "facts": json.dumps(facts, sort_keys=True)}
-        self.table.send(Call("register the source", source), "put_item", TableName=self.table.name, Item=it.typed(item))
+        call = Call("register the source", source)
+        self.table.send(call, "put_item", TableName=self.table.name, Item=it.whole_item(item))
 
     def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """Return the registered sources with their facts, by name."""

@@ -12,7 +12,7 @@ from airflow_coordination.leases.blocks import dump_blocks
 from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb.items import KEY, LARGE_OP, PROGRESS, SOURCE, STAGED, Item, typed
+from airflow_coordination.stores.dynamodb.items import KEY, LARGE_OP, PROGRESS, SOURCE, STAGED, Item, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.requests import Table
 
@@ -42,7 +42,7 @@ def stored(
         large = text is not None and len(text.encode()) > INLINE_BYTES
         sets[name], sets[LARGE_OP[name]] = (None, op) if large else (text, None)
         if large:
-            puts.append({"Put": {"Item": typed({**_key(source, key, name), "op": op, "text": text})}})
+            puts.append({"Put": {"Item": whole_item({**_key(source, key, name), "op": op, "text": text})}})
     return sets, puts
 
 

@@ -1,0 +1,35 @@
+"""DynamoDB's own limits, checked before a request is sent (promise X9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import InvalidInputError
+
+MAX_ITEM_BYTES: Final = 400 * 1024
+MAX_TRANSACTION: Final = 100
+"""Items in one transaction."""
+
+
+def size_of(value: Any) -> int:
+    """Return how many bytes of an item a text, number or truth value takes, as the service counts them."""
+    if isinstance(value, bool):
+        return 1
+    if isinstance(value, int | Decimal):
+        return (len(str(abs(value))) + 1) // 2 + 1 + (value < 0)
+    return len(str(value).encode())
+
+
+def check_item(item: Mapping[str, Any]) -> None:
+    """Refuse an item that the service would refuse.
+
+    :raises InvalidInputError: naming the largest attribute.
+    """
+    sizes = {name: len(name.encode()) + size_of(value) for name, value in item.items() if value is not None}
+    whole = sum(sizes.values())
+    if whole > MAX_ITEM_BYTES:
+        largest = max(sizes, key=lambda name: sizes[name])
+        problem = f"makes an item of {whole:,} bytes, DynamoDB's limit is {MAX_ITEM_BYTES:,}"
+        raise InvalidInputError(largest, item[largest], problem, f"Make it shorter; it alone takes {sizes[largest]:,}")

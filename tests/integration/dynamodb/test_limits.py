@@ -1,0 +1,50 @@
+"""The service's limits, at the limit and one above, here and there."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, typed, whole_item
+from airflow_coordination.stores.dynamodb.keys import MAX_SORT_KEY_BYTES, stored_key
+from airflow_coordination.stores.dynamodb.limits import MAX_ITEM_BYTES, check_item
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.workbench import Workbench
+from tests.integration.dynamodb.conftest import Engine
+
+
+def item_of(size: int) -> dict[str, object]:
+    """Return an item of this many bytes, numbers, truth and other letters than ASCII in it."""
+    item: dict[str, object] = {SOURCE: "s", KEY: "k", "number": -1234567, "truth": True, "é": "\U0001f600"}
+    rest = size - len("sourceIdentifiers" + "sourcePartitionKeyk") - len("number") - 6 - len("truth") - 1 - 2 - 4
+    return item | {"x": "x" * (rest - 1)}
+
+
+def test_an_item_at_the_limit_is_taken_and_one_above_refused(local_store: DynamoDBStore, local: Engine) -> None:
+    table = local_store.table.name
+    local.client.put_item(TableName=table, Item=whole_item(item_of(MAX_ITEM_BYTES)))
+    with pytest.raises(ClientError, match="size"):
+        local.client.put_item(TableName=table, Item=typed(item_of(MAX_ITEM_BYTES + 1)))
+    with pytest.raises(InvalidInputError, match="item of 409,601 bytes, DynamoDB's limit is 409,600") as caught:
+        check_item(item_of(MAX_ITEM_BYTES + 1))
+    assert (caught.value.field, caught.value.remedy) == ("x", "Make it shorter; it alone takes 409,541")
+
+
+@pytest.mark.parametrize("size", [1023, 1024, 1025, 2048])
+def test_x9_a_key_at_the_limit_and_above(local: Engine, table: str, size: int) -> None:
+    store = local.store(table, clock := FakeClock())
+    store.setup()
+    bench, key = Workbench(store, clock), "é" * (size // 2) + "x" * (size % 2)
+    bench.create(key, key[:-1])
+    assert bench.acquire(key).key == key
+    assert (stored_key(key) == key) == (size <= MAX_SORT_KEY_BYTES)
+    assert len(stored_key(key).encode()) <= MAX_SORT_KEY_BYTES
+    local.delete(table)
+
+
+def test_facts_that_fit_no_item_are_refused_by_name(local_store: DynamoDBStore) -> None:
+    with pytest.raises(InvalidInputError, match=r"facts=.*DynamoDB's limit"):
+        local_store.register("s|PARTITION", {"dags": "x" * MAX_ITEM_BYTES})
+    assert list(local_store.sources()) == []
