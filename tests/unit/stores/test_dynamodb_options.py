@@ -37,7 +37,8 @@ def opened(**options: Any) -> DynamoDBOptions:
 def test_the_seeds_own_example() -> None:
     options = opened(**SEED)
     assert options.ttl == timedelta(days=7)
-    assert options == options_of(options.url, {})
+    assert options_of(options.url, {"sts_external_id": "my-external-id"}) == options
+    assert "my-external-id" not in options.url
 
 
 def test_the_seeds_defaults() -> None:
