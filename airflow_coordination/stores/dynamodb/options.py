@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
@@ -51,8 +51,15 @@ class DynamoDBOptions:
 
     @property
     def url(self) -> str:
-        """The store as a URL; it holds no secret, and the external id is left out all the same."""
-        names = [name for name in _CHECKS if name != "sts_external_id"]
+        """The store as a URL that opens it; its external id is for those who need to know it."""
+        return self._url(_CHECKS)
+
+    @property
+    def public_url(self) -> str:
+        """The store as a URL for people and logs."""
+        return self._url(name for name in _CHECKS if name != "sts_external_id")
+
+    def _url(self, names: Iterable[str]) -> str:
         given = {name: _text(getattr(self, name)) for name in names if getattr(self, name) != _DEFAULTS[name]}
         return f"dynamodb://{self.table_name}" + (f"?{urlencode(given)}" if given else "")
 

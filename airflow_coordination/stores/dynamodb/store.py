@@ -93,7 +93,7 @@ class DynamoDBStore:
     @property
     def description(self) -> str:
         """The table's address, for people."""
-        return self.options.url
+        return self.options.public_url
 
     @property
     def reference(self) -> str | None:
