@@ -39,7 +39,7 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 	scripts/without_airflow.sh
 
 .PHONY: test-fast
-test-fast: lint ## What can be tested in under two minutes: no Spark, PostgreSQL, DynamoDB Local or Airflow processes
+test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreSQL, DynamoDB Local or Airflow processes
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 
 .PHONY: lint
