@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.partition import Fence, Owner, Partition, PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.order import batches
@@ -58,12 +60,21 @@ class Acquiring:
 
     :param partitions: the items.
     :param queue: the index.
+    :param just_created: gives key and token of what this process has created and the index may not show.
     :param counting: hears of every acquisition.
     :param randomness: draws the next candidate after a lost race.
     """
 
-    def __init__(self, partitions: Partitions, queue: Queue, counting: Counting, randomness: Randomness) -> None:
-        self._partitions, self._queue, self._counting, self._randomness = partitions, queue, counting, randomness
+    def __init__(
+        self,
+        partitions: Partitions,
+        queue: Queue,
+        just_created: Callable[[str], Iterator[tuple[str, int]]],
+        counting: Counting,
+        randomness: Randomness,
+    ) -> None:
+        self._partitions, self._queue, self._just_created = partitions, queue, just_created
+        self._counting, self._randomness = counting, randomness
         self._tokens = Remembered()
         """The newest token known of a partition, and since when: rows with an older one are old themselves."""
         self._attempts = Remembered()
@@ -133,7 +144,12 @@ class Acquiring:
 
     def _granted(self, call: Call, write: AcquireHinted, change: Change, at: Moment) -> Partition | Refusal:
         """Send an acquisition; what was there before tells which status it came from, and what it is now."""
-        before = self._partitions.change_and_see(call, write.source, write.key, change, before=True)
+        try:
+            before = self._partitions.change_and_see(call, write.source, write.key, change, before=True)
+        except ProgressStateError:  # nobody can work on it: count the lease, so that it is parked in the end
+            fence = Fence(write.token + 1, write.tenancy.op)
+            self._partitions.change(call, write.source, write.key, changes.confirm(fence))
+            raise
         if isinstance(before, Refusal):
             return before
         self._tokens.put(write.source, write.key, (write.token + 1, at.now))
@@ -168,8 +184,18 @@ class Acquiring:
                 if not left:
                     break
             else:
-                return None
+                return self._unseen(call, write)
             races = max(_RACES, 2 * races)
+
+    def _unseen(self, call: Call, write: AcquireNext) -> Partition | None:
+        """Acquire what this process has just created: the index may not show it yet."""
+        fresh = (new for new in self._just_created(write.source) if self._tokens.get(write.source, new[0]) is None)
+        for key, token in islice(fresh, PAGE):
+            found = self._take(call, write.source, key, token, write.tenancy)
+            mine = found if isinstance(found, Partition) else self._own_repetition(call, found, write.tenancy)
+            if mine is not None:
+                return mine
+        return None
 
     def _candidates(self, call: Call, write: AcquireNext, *, crowded: bool) -> Iterator[Candidate]:
         """Yield what may be had in the acquisition order; where it is crowded, by lot from page after page."""
@@ -196,8 +222,21 @@ class Acquiring:
             found = self._take(call, seen.source, seen.key, seen.token, tenancy)
         if isinstance(found, Partition):
             return found
-        now = self._partitions.refused(call, found)
+        mine = self._own_repetition(call, found, tenancy)
+        if mine is not None:
+            return mine
+        now = self._partitions.refused(call, found, texts=False)
         return self._after_refusal(call, candidate, now, tenancy) if now is not None else None
+
+    def _own_repetition(self, call: Call, refusal: Refusal, tenancy: Tenancy) -> Partition | None:
+        """Return what was acquired where boto itself has repeated the request, and its first copy refused the second.
+
+        Retries of an Airflow connection do so; going on would take a second partition under one nonce.
+        """
+        item = refusal.item or {}
+        if (item.get(it.STATUS), item.get(it.NONCE), item.get(it.LAST_OP)) != ("ASSIGNED", tenancy.op, tenancy.op):
+            return None
+        return self._partitions.decode(call, item)
 
     def _after_refusal(self, call: Call, candidate: Candidate, now: Partition, tenancy: Tenancy) -> Partition | None:
         """Learn from what refused: the row was old, or the lease was renewed, or its last operation was another."""

@@ -129,9 +129,9 @@ def renew(write: Renew, at: Moment) -> Change:
     return Change({it.TIMEOUT: until, it.CONFIRMED: 1}, held_under(write.fence) & Attr(it.TIMEOUT).lt(until))
 
 
-def confirm(write: Renew) -> Change:
-    """Note a renewal that asked for less than the lease has already."""
-    return Change({it.CONFIRMED: 1}, held_under(write.fence))
+def confirm(fence: Fence) -> Change:
+    """Note that an owner was heard of, without holding the lease for longer."""
+    return Change({it.CONFIRMED: 1}, held_under(fence))
 
 
 def _chained(write: ChainWrite) -> ConditionBase:

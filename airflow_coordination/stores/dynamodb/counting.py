@@ -89,12 +89,15 @@ class Counting:
                 **expression.arguments(),
             )
 
-    def counts(self, source: str, now: datetime) -> Counts:
-        """Return how many partitions are in each status, all four named."""
+    def counts(self, source: str, now: datetime, exact_for: timedelta | None = None) -> Counts:
+        """Return how many partitions are in each status, all four named.
+
+        :param exact_for: for how long an exact count serves; by the source's size when ``None``.
+        """
         self.bring()
         call = Call("count partitions", writes=False)
         item = self._table.get(call, it.typed(_key(source)))
-        if item is not None and _serves(item, now):
+        if item is not None and _serves(item, now, exact_for):
             return _counts(item)
         return self.count(source, now)
 
@@ -121,11 +124,11 @@ def _key(source: str) -> it.Item:
     return {it.SOURCE: belonging(source, COUNTS), it.KEY: COUNTS}
 
 
-def _serves(item: it.Item, now: datetime) -> bool:
+def _serves(item: it.Item, now: datetime, exact_for: timedelta | None) -> bool:
     counts = _counts(item)
     if min(counts.values()) < 0:
         return False
-    life = EXACT_FOR if sum(counts.values()) <= SMALL else EXACT_FOR_LARGE
+    life = exact_for or (EXACT_FOR if sum(counts.values()) <= SMALL else EXACT_FOR_LARGE)
     return now - from_micros(int(item[_COUNTED_AT])) < life
 
 

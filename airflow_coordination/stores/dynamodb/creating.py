@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Final
 
 from boto3.dynamodb.conditions import Attr
@@ -25,6 +28,9 @@ from airflow_coordination.stores.dynamodb.requests import Refusal
 PARALLEL: Final = 8
 """How many requests of one step are under way at a time."""
 _TRIES: Final = 3
+_REMEMBERED: Final = 5_000
+_LAG: Final = timedelta(seconds=10)
+"""For how long the index may not show what was created."""
 
 
 class Ordinals:
@@ -51,6 +57,7 @@ class Creating:
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._ordinals = Ordinals()
+        self._fresh: deque[tuple[str, str, int, datetime]] = deque(maxlen=_REMEMBERED)
         self._done: tuple[str, dict[str, Created]] = ("", {})
         """What the newest operation has settled so far: its repetition goes on behind it."""
 
@@ -63,6 +70,19 @@ class Creating:
         todo = [(new, first + place) for place, new in enumerate(distinct) if new.key not in done]
         self._create_all(write, todo, done)
         return sum((done[new.key] for new in distinct), start=repeated)
+
+    def just_created(self, source: str) -> Iterator[tuple[str, int]]:
+        """Yield key and token of what this process has created and the index may not show yet, each once."""
+        since = self._partitions.moment().now - _LAG
+        for _ in range(len(self._fresh)):
+            with suppress(IndexError):  # another thread was faster
+                fresh = self._fresh.popleft()
+                if fresh[3] < since:
+                    continue
+                if fresh[0] == source:
+                    yield fresh[1], fresh[2]
+                else:
+                    self._fresh.append(fresh)
 
     def _create_all(self, write: Create, todo: list[tuple[NewPartition, int]], done: dict[str, Created]) -> None:
         stopped = threading.Event()
@@ -93,6 +113,8 @@ class Creating:
                 return _found(existing, new, write.op)
             refusal = self._put(call, existing, after, now) if after else None
             if refusal is None:
+                if after is not None:
+                    self._fresh.append((after.source, after.key, after.token, now))
                 return Created(created=1)
             existing = self._partitions.refused(call, refusal)
         raise call.unavailable(f"partition {new.key!r} is deleted and created again faster than it can be read")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain, islice
 from operator import attrgetter
 from typing import Final
 
@@ -57,8 +56,3 @@ def _of(waiting: _Waiting, rank: Rank, due: Batches | None = None) -> Batches:
     more = due or iter(())
     while batch := [*waiting.take(rank), *next(more, [])]:
         yield sorted(batch, key=attrgetter("order"))
-
-
-def in_order(queue: Queue, call: Call, source: str, past: datetime, limit: int) -> list[Candidate]:
-    """Return the first ``limit`` candidates."""
-    return list(islice(chain.from_iterable(batches(queue, call, source, past, limit)), limit))

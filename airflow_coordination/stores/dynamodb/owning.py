@@ -53,7 +53,7 @@ class Owning:
         if now is None or not now.held_under(write.fence):
             return Answer(False, now)
         if not now.confirmed:
-            refusal = self._change(call, write, changes.confirm(write))
+            refusal = self._change(call, write, changes.confirm(write.fence))
             if refusal is not None:
                 return Answer(False, self._partitions.refused(call, refusal))
         return Answer(True, expires_at=now.ownership_timeout)

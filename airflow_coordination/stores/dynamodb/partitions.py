@@ -51,9 +51,15 @@ class Partitions:
         filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
         return it.decode(filled or item)
 
-    def refused(self, call: Call, refusal: Refusal) -> Partition | None:
-        """Return the partition as it was when it refused."""
-        return self.decode(call, refusal.item) if refusal.item else None
+    def refused(self, call: Call, refusal: Refusal, *, texts: bool = True) -> Partition | None:
+        """Return the partition as it was when it refused.
+
+        :param texts: read its large texts, too; without them it is good for everything but its owner's work.
+        """
+        if refusal.item is None or texts:
+            return self.decode(call, refusal.item) if refusal.item else None
+        check_ours(self.table.description, refusal.item)
+        return it.decode(refusal.item)
 
     def change(
         self, call: Call, source: str, key: str, change: Change, others: Iterable[dict[str, Any]] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -29,17 +30,17 @@ from airflow_coordination.stores.dynamodb import heads, people
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE, Acquiring
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.counting import Counting
+from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
 from airflow_coordination.stores.dynamodb.layout import Layout, layout_of, make_table, read_facts, write_facts
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.order import in_order
+from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.owning import Owning
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED, FRESH, PARKED, instant
-from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, first
+from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue, first
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
 from airflow_coordination.stores.dynamodb.sweeping import Sweeping
@@ -78,8 +79,9 @@ class DynamoDBStore:
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
         self._counting = Counting(self.table, SystemClock())
-        self._acquiring = Acquiring(partitions, queue, self._counting, randomness or Randomness())
         self._creating = Creating(partitions)
+        just_created, chance = self._creating.just_created, randomness or Randomness()
+        self._acquiring = Acquiring(partitions, queue, just_created, self._counting, chance)
         self._owning = Owning(partitions, options.ttl)
         self._sweeping = Sweeping(partitions, queue, self._acquiring)
 
@@ -236,10 +238,14 @@ class DynamoDBStore:
         """
         self._ready()
         call, past = Call("list what is claimable", writes=False), self.table.clock.surely_past()
-        rows = in_order(self._queue, call, source, past, max(limit, PAGE))
-        expired = self._partitions.expired(call, [row.seen for row in rows if row.seen.status is A], past)
-        held = [row for row in rows if row.seen.status is not A or row.seen.key in expired]
-        return [(row.seen.key, row.seen.token) for row in held[:limit]]
+        found: list[Candidate] = []
+        for rows in batches(self._queue, call, source, past, max(limit, PAGE)):
+            leases = [row.seen for row in rows if row.seen.status is A]
+            ended = self._partitions.expired(call, leases, past)
+            found += [row for row in rows if row.seen.status is not A or row.seen.key in ended]
+            if len(found) >= limit:
+                break
+        return [(row.seen.key, row.seen.token) for row in found[:limit]]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named; see :mod:`.counting`."""
@@ -247,8 +253,20 @@ class DynamoDBStore:
         return self._counting.counts(source, self.table.clock.now())
 
     def outlook(self, source: str) -> Outlook:
-        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
+        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind.
+
+        Where the index shows nothing, the items themselves are asked: it lags, and its parts are read one after the
+        other, so that a partition may pass by them all.
+        """
         self._ready()
+        found = self._indexed(source)
+        if found.claimable or found.assigned or found.waiting:
+            return found
+        exact = self._counting.count(source, self.table.clock.now())
+        unseen = exact[U] + exact[A] + max(0, exact[C] - found.parked)
+        return replace(found, waiting=unseen, completed=exact[D])
+
+    def _indexed(self, source: str) -> Outlook:
         call, now = Call("look ahead", writes=False), self.table.clock.now()
         past = self.table.clock.surely_past()
         count = self._queue.count
@@ -260,7 +278,7 @@ class DynamoDBStore:
             assigned=count(call, source, A, None, LOOK),
             waiting=closed - due + delayed,
             parked=count(call, source, C, Key(it.STANDING).eq(PARKED), LOOK),
-            completed=self.counts(source)[D],
+            completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[D],
             next_due=self._queue.first_due(call, source, now),
         )
 

@@ -61,7 +61,7 @@ class Sweeping:
         refusal = self._partitions.change(call, write.source, seen.key, change)
         if refusal is None:
             return "reclaimed"
-        now = self._partitions.refused(call, refusal)
+        now = self._partitions.refused(call, refusal, texts=False)
         if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
             return "left"
         return self._reclaim_seen(call, row, now, write)
