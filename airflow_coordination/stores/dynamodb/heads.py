@@ -15,7 +15,7 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, whole_item
-from airflow_coordination.stores.dynamodb.keys import HEADS, SEPARATOR, belonging, part_key, parts_prefix
+from airflow_coordination.stores.dynamodb.keys import HEADS, SEPARATOR, belonging, part_key, parts_between, parts_prefix
 from airflow_coordination.stores.dynamodb.requests import Table
 
 _ABOVE_SEPARATOR: Final = "\x01"
@@ -58,7 +58,7 @@ def heads(
     """Return head records by key in byte order, then by dataset."""
     condition: ConditionBase = Key(SOURCE).eq(belonging(source, HEADS))
     if key is not None:
-        condition &= Key(KEY).begins_with(parts_prefix(key))
+        condition &= Key(KEY).between(*parts_between(key))
     elif after:
         condition &= Key(KEY).gte(parts_prefix(after).removesuffix(SEPARATOR) + _ABOVE_SEPARATOR)
     kept = Attr("dataset").eq(dataset) if dataset is not None else None

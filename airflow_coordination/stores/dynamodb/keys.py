@@ -17,6 +17,7 @@ SEPARATOR: Final = "\x00"
 """Lower than everything a key may contain, so that items of one partition stay together and keys keep their order."""
 _PART_OWNER_BYTES: Final = MAX_SORT_KEY_BYTES - len(SEPARATOR) - MAX_DATASET_BYTES
 _KEPT_BYTES: Final = 512
+_LAST_CHARACTER: Final = "\U0010ffff"
 
 HEADS, AUDIT, LARGE, COUNTS = "HEADS", "AUDIT", "LARGE", "COUNTS"
 STORE_SOURCE: Final = "airflow_coordination|STORE"
@@ -43,12 +44,18 @@ def parts_prefix(key: str) -> str:
     return _shortened(key, _PART_OWNER_BYTES) + SEPARATOR
 
 
+def parts_between(key: str) -> tuple[str, str]:
+    """Return the bounds of the sort keys of all that belongs to a partition, and to no other one."""
+    prefix = parts_prefix(key)
+    return prefix + "\x01", prefix + _LAST_CHARACTER * (MAX_DATASET_BYTES // len(_LAST_CHARACTER.encode()))
+
+
 def _shortened(key: str, limit: int) -> str:
     encoded = key.encode()
     if len(encoded) <= limit:
         return key
     kept = encoded[:_KEPT_BYTES].decode(errors="ignore")
-    return kept + SEPARATOR + hashlib.sha256(encoded).hexdigest()
+    return kept + 2 * SEPARATOR + hashlib.sha256(encoded).hexdigest()  # two: apart from the parts of the key ``kept``
 
 
 def belonging(source: str, kind: str) -> str:

@@ -159,6 +159,10 @@ def check_shape(table: Table, described: dict[str, Any]) -> Layout:
         raise _other_shape(table, f"it has no index {INDEX}")
     if _keys(index) != INDEX_KEYS:
         raise _other_shape(table, f"the key of its index {INDEX} is {_shown(_keys(index))}, not {_shown(INDEX_KEYS)}")
+    types = {found["AttributeName"]: found["AttributeType"] for found in described["AttributeDefinitions"]}
+    wrong = [name for name in (*TABLE_KEYS.values(), *INDEX_KEYS.values()) if types.get(name) != "S"]
+    if wrong:
+        raise _other_shape(table, f"{' and '.join(wrong)} is not of type S")
     projection = index["Projection"]
     if projection["ProjectionType"] == "ALL":
         return Layout.DATA_PREPPER

@@ -14,7 +14,7 @@ from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Moment
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, whole_item
-from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_prefix
+from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_between
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.places import instant
 from airflow_coordination.stores.dynamodb.requests import Table
@@ -56,7 +56,7 @@ def _audited(write: Act, at: Moment) -> dict[str, Any]:
 def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:
     """Return the people's actions on a partition, oldest first."""
     call = Call("read the audit", key, writes=False)
-    condition = Key(SOURCE).eq(belonging(source, AUDIT)) & Key(KEY).begins_with(parts_prefix(key))
+    condition = Key(SOURCE).eq(belonging(source, AUDIT)) & Key(KEY).between(*parts_between(key))
     pages = table.pages(call, None, ConsistentRead=True, **query(condition))
     return [
         {

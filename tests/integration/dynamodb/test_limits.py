@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import InvalidInputError, SchemaVersionError
+from airflow_coordination.leases.writes import Action
 from airflow_coordination.stores.dynamodb import DynamoDBStore
-from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, typed, whole_item
+from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE, STANDING, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import MAX_SORT_KEY_BYTES, stored_key
 from airflow_coordination.stores.dynamodb.limits import MAX_ITEM_BYTES, check_item
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import Workbench
+from airflow_coordination.testing.conformance.workbench import Workbench, block, head
 from tests.integration.dynamodb.conftest import Engine
 
 
@@ -48,3 +49,41 @@ def test_facts_that_fit_no_item_are_refused_by_name(local_store: DynamoDBStore) 
     with pytest.raises(InvalidInputError, match=r"facts=.*DynamoDB's limit"):
         local_store.register("s|PARTITION", {"dags": "x" * MAX_ITEM_BYTES})
     assert list(local_store.sources()) == []
+
+
+def test_s15_keys_that_share_their_beginning_with_a_hashed_one_stay_apart(local: Engine, table: str) -> None:
+    """A key above 768 bytes is stored as its first 512 and a hash; another one is just these 512."""
+    store = local.store(table, clock := FakeClock())
+    store.setup()
+    bench, short = Workbench(store, clock), "x" * 512
+    long = short + "y" * 600
+    for key in (short, long):
+        held = bench.new(key)
+        bench.complete(held, head(held, block("b"), dataset="0data"))
+        bench.act(Action.RESET, key)
+    for key in (short, long):
+        assert [record.key for record in store.heads(bench.source, key=key)] == [key]
+        assert [line["key"] for line in store.audit(bench.source, key)] == [key]
+    listed: list[str] = []
+    while page := store.heads(bench.source, "0data", after=listed[-1] if listed else None, limit=1):
+        listed += [record.key for record in page]
+    assert sorted(listed) == sorted([short, long])
+    local.delete(table)
+
+
+def test_a_table_whose_key_is_a_number_has_another_shape(local: Engine, table: str) -> None:
+    schema = [{"AttributeName": SOURCE, "KeyType": "HASH"}, {"AttributeName": KEY, "KeyType": "RANGE"}]
+    index = [{"AttributeName": COMBINATION, "KeyType": "HASH"}, {"AttributeName": STANDING, "KeyType": "RANGE"}]
+    types = {SOURCE: "S", KEY: "S", COMBINATION: "S", STANDING: "N"}
+    local.client.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=schema,
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "source-status", "KeySchema": index, "Projection": {"ProjectionType": "ALL"}}
+        ],
+    )
+    with pytest.raises(SchemaVersionError, match="another shape: partitionPriority is not of type S"):
+        local.store(table).setup()
+    local.delete(table)
