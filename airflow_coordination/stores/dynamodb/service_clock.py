@@ -14,6 +14,10 @@ MARGIN: Final = timedelta(seconds=2)
 """How much later than its end a lease counts as ended: the service's front ends may disagree by that much."""
 
 
+_FRESH_SECONDS: Final = 60.0
+"""For how long this process's clock is believed rather than an answer that says less and may have been on its way."""
+
+
 class ServiceClock:
     """Tells the service's time between its answers by this process's monotonic clock.
 
@@ -36,8 +40,9 @@ class ServiceClock:
     def hear(self, date: str | None) -> None:
         """Take the time from an answer's ``Date`` header; one that is absent or cannot be read says nothing."""
         with suppress(ValueError, OverflowError):
-            heard = parsedate_to_datetime(date or "")
-            self._heard = (heard.astimezone(UTC), self._local.monotonic())
+            heard, at = parsedate_to_datetime(date or "").astimezone(UTC), self._local.monotonic()
+            if self._heard is None or at - self._heard[1] > _FRESH_SECONDS or heard >= self.now():
+                self._heard = (heard, at)
 
     def now(self) -> datetime:
         """Return the service's time.
