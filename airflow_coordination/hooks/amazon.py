@@ -51,7 +51,8 @@ def read_access(connection: Connection) -> AmazonAccess:
         raise SettingsError(f"connection {connection.conn_id}", connection.conn_type, problem, remedy)
     extra = connection.extra_dejson
     keys = [extra.get(name) for name in ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")]
-    external_id = extra.get("assume_role_kwargs", {}).get("ExternalId")
+    asked = extra.get("assume_role_kwargs")
+    external_id = asked.get("ExternalId") if isinstance(asked, dict) else None
     mask(connection.login, connection.password, external_id, *keys)
     return AmazonAccess(connection.conn_id, connection.login, connection.password, json.dumps(extra, sort_keys=True))
 

@@ -35,6 +35,7 @@ DYNAMODB_OPTIONS: Final = (
 _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTIONS, "dynamodb": DYNAMODB_OPTIONS}
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _OUTER: Final = "source_coordination"
+_HIDDEN: Final = re.compile("password|external_id|secret|token", re.IGNORECASE)
 _shared_memory: dict[str, PartitionStore] = {}
 _shared_memory_lock = threading.Lock()
 
@@ -71,7 +72,7 @@ def hide_password(url: str) -> str:
     scheme, separator, rest = base.partition("://")
     credentials, at, place = rest.rpartition("@")
     public = f"{scheme}{separator}{credentials.partition(':')[0]}{at}{place}"
-    kept = [part for part in query.split("&") if "password" not in part.partition("=")[0].lower()]
+    kept = [part for part in query.split("&") if not _HIDDEN.search(part.partition("=")[0])]
     return public + (question + "&".join(kept) if any(kept) else "")
 
 
@@ -94,7 +95,7 @@ def _load(text: str) -> Mapping[str, Any]:
     except ValueError:
         value = _load_yaml(text)
     if not isinstance(value, Mapping):
-        raise _wrong_url(text, "is neither a URL nor a source_coordination object")
+        raise _wrong_url("(not shown)", "is neither a URL nor a source_coordination object")
     return value
 
 
@@ -102,11 +103,11 @@ def _load_yaml(text: str) -> Any:
     try:
         import yaml
     except ImportError as error:
-        raise _wrong_url(text, "is no JSON, and PyYAML is not installed to read it as YAML") from error
+        raise _wrong_url("(not shown)", "is no JSON, and PyYAML is not installed to read it as YAML") from error
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise _wrong_url(text, "is neither a URL nor JSON nor YAML") from error
+        raise _wrong_url("(not shown)", "is neither a URL nor JSON nor YAML") from error
 
 
 def _object(value: object, where: str) -> Mapping[str, Any]:
@@ -196,7 +197,9 @@ def _open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
         from airflow_coordination.stores.dynamodb.options import options_of
     except ModuleNotFoundError as error:
         remedy = "Install it: pip install 'airflow-coordination[amazon]'"
-        raise SettingsError("store", config.url, f"needs {error.name}, which is not installed", remedy) from error
+        raise SettingsError(
+            "store", hide_password(config.url), f"needs {error.name}, which is not installed", remedy
+        ) from error
 
     return DynamoDBStore(options_of(config.url, dict(config.options)), clock)
 

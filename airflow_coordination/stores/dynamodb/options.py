@@ -74,10 +74,17 @@ def _wrong(name: str, value: object, problem: str, remedy: str) -> SettingsError
     return SettingsError(f"{_WHERE}.{name}", value, problem, remedy)
 
 
+def _shown(name: str, value: object) -> object:
+    """Return what a message may show of a value."""
+    if name == "sts_external_id":
+        return "(not shown)"
+    return re.sub("//[^/]*@", "//", value) if isinstance(value, str) else value
+
+
 def _matching(pattern: re.Pattern[str], what: str, example: str) -> Callable[[str, object], str]:
     def check(name: str, value: object) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise _wrong(name, value, f"is no {what}", f"Write it like {example}")
+            raise _wrong(name, _shown(name, value), f"is no {what}", f"Write it like {example}")
         return value
 
     return check

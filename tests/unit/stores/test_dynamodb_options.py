@@ -102,3 +102,18 @@ def test_nothing_but_a_settings_error_comes_of_any_value(name: str, value: Any) 
     except SettingsError:
         return
     assert options_of(options.url, {}) == options
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "dynamo://Table?sts_external_id=CANARY-1",
+        '{"store": {"dynamodb": {"table_name": "Table", "sts_external_id": "CANARY-1"}}',
+        "dynamodb://Table?region=us-east-1&sts_external_id=CANARY 1",
+        "dynamodb://Table?region=us-east-1&endpoint_url=http://user:CANARY@host:8000",
+    ],
+)
+def test_x4_no_message_shows_an_external_id_or_a_password(where: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        open_store(where)
+    assert "CANARY" not in str(caught.value)
