@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.spark.drivers import SMALL, connector
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -39,7 +41,7 @@ def spark():
     """Return a session for all these tests."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master("local[1]").config(map=SMALL | connector())
     session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     yield session
     session.stop()

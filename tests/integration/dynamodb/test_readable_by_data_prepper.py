@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 
 from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.stores.dynamodb.layout import Layout
@@ -46,7 +46,7 @@ def java() -> Iterator[Reader]:
         builder = sdk.services.dynamodb.model.AttributeValue.builder()
         try:
             return str(kinds.get(BEAN[name], other).transformTo(getattr(builder, kind.lower())(text).build()))
-        except Py4JJavaError:
+        except Py4JError:  # not only its Java error: pyspark, once used in this process, looks into that and fails
             return None
 
     yield read
