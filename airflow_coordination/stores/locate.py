@@ -76,6 +76,11 @@ def hide_password(url: str) -> str:
     return public + (question + "&".join(kept) if any(kept) else "")
 
 
+def _plain(text: str) -> str:
+    """Return ``text`` if it is one word; more may hold what is no business of a log."""
+    return text if re.fullmatch(r"[\w.-]*", text.strip()) else "(not shown)"
+
+
 def _from_url(url: str) -> StoreConfig:
     scheme = url.partition("://")[0].lower()
     kinds: dict[str, Kind] = {"memory": "in_memory", "sqlite": "sql", "postgresql": "sql", "dynamodb": "dynamodb"}
@@ -95,7 +100,7 @@ def _load(text: str) -> Mapping[str, Any]:
     except ValueError:
         value = _load_yaml(text)
     if not isinstance(value, Mapping):
-        raise _wrong_url("(not shown)", "is neither a URL nor a source_coordination object")
+        raise _wrong_url(_plain(text), "is neither a URL nor a source_coordination object")
     return value
 
 
@@ -103,11 +108,11 @@ def _load_yaml(text: str) -> Any:
     try:
         import yaml
     except ImportError as error:
-        raise _wrong_url("(not shown)", "is no JSON, and PyYAML is not installed to read it as YAML") from error
+        raise _wrong_url(_plain(text), "is no JSON, and PyYAML is not installed to read it as YAML") from error
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise _wrong_url("(not shown)", "is neither a URL nor JSON nor YAML") from error
+        raise _wrong_url(_plain(text), "is neither a URL nor JSON nor YAML") from error
 
 
 def _object(value: object, where: str) -> Mapping[str, Any]:
