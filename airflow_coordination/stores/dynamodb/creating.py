@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from boto3.dynamodb.conditions import Attr
 
@@ -48,6 +48,16 @@ class Ordinals:
             return first
 
 
+class _Fresh(NamedTuple):
+    """A partition that was just created; they sort in the supplier's order."""
+
+    ordinal: int
+    source: str
+    key: str
+    token: int
+    at: datetime
+
+
 class Creating:
     """The step that creates what is absent.
 
@@ -57,7 +67,7 @@ class Creating:
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._ordinals = Ordinals()
-        self._fresh: deque[tuple[str, str, int, datetime]] = deque(maxlen=_REMEMBERED)
+        self._fresh: deque[_Fresh] = deque(maxlen=_REMEMBERED)
         self._done: tuple[str, dict[str, Created]] = ("", {})
         """What the newest operation has settled so far: its repetition goes on behind it."""
 
@@ -72,17 +82,13 @@ class Creating:
         return sum((done[new.key] for new in distinct), start=repeated)
 
     def just_created(self, source: str) -> Iterator[tuple[str, int]]:
-        """Yield key and token of what this process has created and the index may not show yet, each once."""
+        """Yield key and token of what this process has created and the index may not show yet, each once, in order."""
         since = self._partitions.moment().now - _LAG
-        for _ in range(len(self._fresh)):
-            with suppress(IndexError):  # another thread was faster
-                fresh = self._fresh.popleft()
-                if fresh[3] < since:
-                    continue
-                if fresh[0] == source:
-                    yield fresh[1], fresh[2]
-                else:
-                    self._fresh.append(fresh)
+        for fresh in sorted(one for one in list(self._fresh) if one.source == source):
+            with suppress(ValueError):  # another thread was faster
+                self._fresh.remove(fresh)
+                if fresh.at >= since:
+                    yield fresh.key, fresh.token
 
     def _create_all(self, write: Create, todo: list[tuple[NewPartition, int]], done: dict[str, Created]) -> None:
         stopped = threading.Event()
@@ -114,7 +120,7 @@ class Creating:
             refusal = self._put(call, existing, after, now) if after else None
             if refusal is None:
                 if after is not None:
-                    self._fresh.append((after.source, after.key, after.token, now))
+                    self._fresh.append(_Fresh(after.ordinal, after.source, after.key, after.token, now))
                 return Created(created=1)
             existing = self._partitions.refused(call, refusal)
         raise call.unavailable(f"partition {new.key!r} is deleted and created again faster than it can be read")
