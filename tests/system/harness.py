@@ -135,11 +135,4 @@ def environment(home: Path, store_url: str) -> dict[str, str]:
 
 def marked(name: str, text: str) -> list[psutil.Process]:
     """Return the processes whose environment variable ``name`` contains ``text``."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if text in process.environ().get(name, ""):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+    return [one for one in psutil.process_iter(["environ"]) if text in (one.info["environ"] or {}).get(name, "")]
