@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import Any
+from contextlib import closing
 from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.clock import Clock
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.testing.clock import FakeClock
+from tests.integration.dynamodb.engine import REGION, Engine
+from tests.integration.dynamodb.places import Place
 
-REGION = "us-east-1"
 TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), "moto"]
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A server that speaks DynamoDB.
-
-    :param endpoint: its address.
-    :param client: one for all tests; making one costs more than most tests.
-    """
-
-    endpoint: str
-    client: Any
-
-    def options(self, table: str, **options: Any) -> DynamoDBOptions:
-        """Return the options of a store on a table."""
-        where = {"table_name": table, "region": REGION, "endpoint_url": self.endpoint, "billing_mode": "on_demand"}
-        return DynamoDBOptions(**where | options)
-
-    def store(self, table: str, clock: Clock | None = None, **options: Any) -> DynamoDBStore:
-        """Return what a new process would have of a store; nothing is sent yet."""
-        return DynamoDBStore(self.options(table, **options), clock, client=lambda _: self.client)
-
-    def delete(self, table: str) -> None:
-        """Delete a table, if it was made."""
-        with suppress(self.client.exceptions.ResourceNotFoundException):
-            self.client.delete_table(TableName=table)
 
 
 def _engine(endpoint: str) -> Iterator[Engine]:
@@ -100,3 +73,15 @@ def _set_up(engine: Engine, table: str) -> Iterator[DynamoDBStore]:
     yield store
     store.close()
     engine.delete(table)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """The time that a test moves."""
+    return FakeClock()
+
+
+@pytest.fixture
+def place(local: Engine, table: str, clock: FakeClock) -> Place:
+    """A new table of DynamoDB Local for several owners, in the test's time."""
+    return Place(local, table, clock)

@@ -11,8 +11,8 @@ from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, Item, make_table
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import acquired
 
 PREFIX, SOURCE = "env1", "s3-pipeline"

@@ -14,7 +14,7 @@ from moto.core.authorization import enable_iam_authentication
 
 from airflow_coordination.stores.dynamodb.client import CONFIG
 from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
-from tests.integration.dynamodb.conftest import REGION, Engine
+from tests.integration.dynamodb.engine import REGION, Engine
 
 ACCOUNT = "123456789012"
 TRANSACT = "dynamodb:TransactWriteItems"

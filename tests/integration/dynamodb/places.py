@@ -10,7 +10,7 @@ from airflow_coordination.leases import Block, Lease, Partition, SourceCoordinat
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 
 SOURCE = "flights"
 HOST = "worker-7"

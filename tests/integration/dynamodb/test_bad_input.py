@@ -29,21 +29,11 @@ from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.layout import write_facts
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, by_chance, no_faults
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import SOURCE, Place, acquired, found
 
 TIMEOUT = timedelta(minutes=10)
 WEEK = timedelta(days=7)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def place(local: Engine, table: str, clock: FakeClock) -> Place:
-    return Place(local, table, clock)
 
 
 # -- the table --------------------------------------------------------------------------------------------------------

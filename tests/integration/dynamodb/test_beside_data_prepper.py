@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from airflow_coordination.leases import Lease, SchemaVersionError, SourceCoordinator
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import MINUTE, Given, coordinator, drained, in_every_state, key
 from tests.integration.dynamodb.places import acquired, found
 

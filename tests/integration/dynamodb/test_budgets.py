@@ -19,7 +19,7 @@ from airflow_coordination.testing.clock import FakeClock
 from benchmarks.dynamodb.data_prepper import make_table
 from benchmarks.dynamodb.requests import Requests, Tally
 from tests.integration.dynamodb.budgets import BUDGETS, Budget, Place
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "dynamodb-budgets.md"
 INDEX = "source-status"

@@ -14,7 +14,6 @@ from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.places import Place, acquired, block, found, published
 
 S = PartitionStatus
@@ -22,16 +21,6 @@ TIMEOUT = timedelta(minutes=10)
 LARGE = "x" * 1000
 UNHEARD = [Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE, Fault.INTERNAL_ERROR]
 REFUSED = [Fault.UNREACHABLE, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS, Fault.UNAVAILABLE]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def place(local: Engine, table: str, clock: FakeClock) -> Place:
-    return Place(local, table, clock)
 
 
 @pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)

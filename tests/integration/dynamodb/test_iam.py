@@ -17,7 +17,7 @@ from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.iam import Role
 from airflow_coordination.stores.dynamodb.permissions import OF_DATA_PREPPER
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions, document
 
 LEASE = timedelta(minutes=1)

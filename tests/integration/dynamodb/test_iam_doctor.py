@@ -16,7 +16,7 @@ from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.iam import Role, required
 from airflow_coordination.stores.dynamodb.permissions import OF_DATA_PREPPER
 from airflow_coordination.stores.findings import Finding, Verdict
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions
 
 LOOKING = {"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}

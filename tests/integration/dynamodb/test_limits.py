@@ -13,7 +13,7 @@ from airflow_coordination.stores.dynamodb.keys import MAX_SORT_KEY_BYTES, stored
 from airflow_coordination.stores.dynamodb.limits import MAX_ITEM_BYTES, check_item
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 
 
 def item_of(size: int) -> dict[str, object]:

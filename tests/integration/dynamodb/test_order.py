@@ -15,23 +15,21 @@ from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.keys import LARGE
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 
 MANY = PAGE + 5
 
 
 @pytest.fixture
-def store(local: Engine, table: str) -> Iterator[DynamoDBStore]:
-    store = local.store(table, FakeClock())
+def store(local: Engine, table: str, clock: FakeClock) -> Iterator[DynamoDBStore]:
+    store = local.store(table, clock)
     store.setup()
     yield store
     local.delete(table)
 
 
 @pytest.fixture
-def bench(store: DynamoDBStore) -> Workbench:
-    clock = store.table.clock.injected
-    assert isinstance(clock, FakeClock)
+def bench(store: DynamoDBStore, clock: FakeClock) -> Workbench:
     return Workbench(store, clock)
 
 

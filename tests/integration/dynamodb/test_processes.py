@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import PartitionStatus
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import Place, published
 from tests.integration.dynamodb.workers import KILL, LEASE, STEPS, STOP, coordinator, drain
 

@@ -18,8 +18,8 @@ from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.stores.dynamodb.layout import Layout
 from airflow_coordination.testing.dynamodb_local import find_java
 from scripts.java_packages import jars
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import BEAN, Item, UnreadableError, bean, instant, long
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import Given, coordinator, in_every_state, poisoned
 
 pytestmark = pytest.mark.dynamodb

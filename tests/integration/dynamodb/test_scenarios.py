@@ -27,21 +27,11 @@ from airflow_coordination.leases.metrics import full_name
 from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import SOURCE, Place, acquired, block, found, published
 
 S = PartitionStatus
 TIMEOUT = timedelta(minutes=10)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def place(local: Engine, table: str, clock: FakeClock) -> Place:
-    return Place(local, table, clock)
 
 
 def counted(one: SourceCoordinator, metric: Metric) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_coordination.stores.dynamodb import creating, sweeping
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.dynamodb.conftest import Engine
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import Place
 from tests.integration.dynamodb.schedules import TTL, Schedule
 

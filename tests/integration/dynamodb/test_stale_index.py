@@ -12,7 +12,6 @@ from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.dynamodb_faults import FaultyClient
 from airflow_coordination.testing.dynamodb_lag import LaggingIndex
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.places import Place, acquired, found
 
 S = PartitionStatus
@@ -24,16 +23,6 @@ class Latest(random.Random):
 
     def random(self) -> float:
         return 1.0
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def place(local: Engine, table: str, clock: FakeClock) -> Place:
-    return Place(local, table, clock)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import Checkpoint, PartitionStatus, SchemaVersionError
 from airflow_coordination.stores.dynamodb.takeover import Takeover
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import GLOBAL_KEY, SNAPSHOTS
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import AFTER, BEFORE, Given, coordinator, drained, key
 from tests.integration.dynamodb.places import acquired, found
 

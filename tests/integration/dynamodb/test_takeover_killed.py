@@ -14,8 +14,8 @@ from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.takeover import Takeover
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, DataPrepper
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import Given, coordinator, drained, key, without_ids
 
 

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from airflow_coordination.leases import PartitionStatus
-from tests.integration.dynamodb.conftest import Engine
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS
+from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import POISON, Given, drained, key, poisoned
 
 
