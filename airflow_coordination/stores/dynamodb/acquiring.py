@@ -85,7 +85,7 @@ class Acquiring:
     def hinted(self, write: AcquireHinted) -> Answer:
         """Acquire a partition if its token is the one seen."""
         call = Call(_ACQUIRE, write.key)
-        found = self._take(call, write.source, write.key, write.token, write.tenancy)
+        found = self._take(call, write)
         if isinstance(found, Partition):
             return Answer(True, found, found.ownership_timeout)
         now = self._partitions.refused(call, found)
@@ -99,11 +99,10 @@ class Acquiring:
         seen = self._partitions.get(call, write.source, key)
         if seen is None:
             return None
-        hinted = AcquireHinted(source=write.source, key=key, token=seen.token, tenancy=write.tenancy)
         if seen.status is PartitionStatus.ASSIGNED:
             answer = self._take_over_seen(call, seen, write.tenancy)
         else:
-            answer = self.hinted(hinted)
+            answer = self.hinted(_as_hinted(seen, write.tenancy))
         return answer.partition if answer.applied else None
 
     def retake(self, write: Retake) -> Answer:
@@ -120,18 +119,13 @@ class Acquiring:
             return Answer(False, self._partitions.refused(call, refusal))
         return Answer(True, after, after.ownership_timeout)
 
-    def _take(self, call: Call, source: str, key: str, token: int, tenancy: Tenancy) -> Partition | Refusal:
-        self._attempts.put(source, tenancy.op, key)
+    def _take(self, call: Call, write: AcquireHinted) -> Partition | Refusal:
         at = self._partitions.moment()
-        change = changes.acquire(source, token, tenancy, at)
-        write = AcquireHinted(source=source, key=key, token=token, tenancy=tenancy)
-        return self._granted(call, write, change, at)
+        return self._granted(call, write, changes.acquire(write.source, write.token, write.tenancy, at), at)
 
     def _take_over(self, call: Call, seen: Partition, tenancy: Tenancy) -> Partition | Refusal:
-        self._attempts.put(seen.source, tenancy.op, seen.key)
         at = self._partitions.moment()
-        write = AcquireHinted(source=seen.source, key=seen.key, token=seen.token, tenancy=tenancy)
-        return self._granted(call, write, changes.take_over(seen, tenancy, at), at)
+        return self._granted(call, _as_hinted(seen, tenancy), changes.take_over(seen, tenancy, at), at)
 
     def _take_over_seen(self, call: Call, seen: Partition, tenancy: Tenancy) -> Answer:
         """Take an expired lease over that was just seen; nothing is sent while it lasts."""
@@ -144,6 +138,7 @@ class Acquiring:
 
     def _granted(self, call: Call, write: AcquireHinted, change: Change, at: Moment) -> Partition | Refusal:
         """Send an acquisition; what was there before tells which status it came from, and what it is now."""
+        self._attempts.put(write.source, write.tenancy.op, write.key)
         try:
             before = self._partitions.change_and_see(call, write.source, write.key, change, before=True)
         except ProgressStateError:  # nobody can work on it: count the lease, so that it is parked in the end
@@ -191,7 +186,7 @@ class Acquiring:
         """Acquire what this process has just created: the index may not show it yet."""
         fresh = (new for new in self._just_created(write.source) if self._tokens.get(write.source, new[0]) is None)
         for key, token in islice(fresh, PAGE):
-            found = self._take(call, write.source, key, token, write.tenancy)
+            found = self._take(call, AcquireHinted(source=write.source, key=key, token=token, tenancy=write.tenancy))
             mine = found if isinstance(found, Partition) else self._own_repetition(call, found, write.tenancy)
             if mine is not None:
                 return mine
@@ -219,7 +214,7 @@ class Acquiring:
         if seen.status is PartitionStatus.ASSIGNED:
             found = self._take_over(call, seen, tenancy)
         else:
-            found = self._take(call, seen.source, seen.key, seen.token, tenancy)
+            found = self._take(call, _as_hinted(seen, tenancy))
         if isinstance(found, Partition):
             return found
         mine = self._own_repetition(call, found, tenancy)
@@ -245,17 +240,12 @@ class Acquiring:
         if now.status is not PartitionStatus.ASSIGNED or (now.token, now.nonce) != (seen.token, seen.nonce):
             return None
         if now.ownership_timeout is not None and now.ownership_timeout > self._partitions.moment().past:
-            self.follow_renewals(call, candidate)
+            self._partitions.change(call, seen.source, seen.key, changes.follow_renewals(seen, candidate.standing))
             return None
         if now.last_op == seen.last_op:
             return None
         answer = self._take_over_seen(call, now, tenancy)
         return answer.partition if answer.applied else None
-
-    def follow_renewals(self, call: Call, candidate: Candidate) -> None:
-        """Move a lease that was renewed to where it ends now, so that it does not stand first any more."""
-        seen = candidate.seen
-        self._partitions.change(call, seen.source, seen.key, changes.follow_renewals(seen, candidate.standing))
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -286,3 +276,8 @@ class Acquiring:
 
 def _assigned(partition: Partition) -> bool:
     return partition.status is PartitionStatus.ASSIGNED and not partition.deleted
+
+
+def _as_hinted(seen: Partition, tenancy: Tenancy) -> AcquireHinted:
+    """Return the acquisition of a partition with the token that was seen."""
+    return AcquireHinted(source=seen.source, key=seen.key, token=seen.token, tenancy=tenancy)

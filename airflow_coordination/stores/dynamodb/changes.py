@@ -67,6 +67,26 @@ def slot(token: int) -> str:
     return it.RING[token % RING_SIZE]
 
 
+def _ended(
+    seen: Partition, outcome: Outcome, op: str, after: PartitionStatus, closed: int, at: Moment
+) -> dict[str, Any]:
+    """Return END(outcome): the ring's entry, and a partition that nobody owns, in the status ``after``.
+
+    :param seen: the tenure, as the condition pins it.
+    :param closed: ``closedCount`` after.
+    """
+    return {
+        it.STATUS: str(after),
+        slot(seen.token): ring_entry(seen, outcome, op, at.now, after, closed),
+        it.LAST_OP: op,
+        it.OWNER: None,
+        it.TRY: None,
+        it.TIMEOUT: None,
+        it.CONFIRMED: 0,
+        it.UPDATED: to_micros(at.now),
+    }
+
+
 # -- acquiring ------------------------------------------------------------------------------------------------------
 
 
@@ -166,21 +186,13 @@ def end(write: End, at: Moment, texts: dict[str, Any], ttl: timedelta | None) ->
         nonce=write.fence.nonce,
         last_op=write.prev,
     )
-    entry = ring_entry(before, write.outcome, write.op, at.now, write.status, write.closed_count)
     sets = {
-        it.STATUS: str(write.status),
-        slot(write.fence.token): entry,
-        it.LAST_OP: write.op,
-        it.UPDATED: to_micros(at.now),
+        **_ended(before, write.outcome, write.op, write.status, write.closed_count, at),
         it.CLOSED_COUNT: write.closed_count,
         it.FAILURES: write.failures,
         it.ERROR: write.last_error,
         it.RANK: int(Rank.NEW),
         it.GENERATION: write.generation,
-        it.CONFIRMED: 0,
-        it.OWNER: None,
-        it.TRY: None,
-        it.TIMEOUT: None,
         **_where(write, due, at),
         **texts,
     }
@@ -211,19 +223,11 @@ def reclaim(seen: Partition, op: str, place: str, max_lost_leases: int, ended: d
 
     :param ended: when it ended, which decides its order among the crashed ones.
     """
-    entry = ring_entry(seen, Outcome.LOST, op, at.now, U, seen.closed_count)
     sets = {
-        it.STATUS: str(U),
-        slot(seen.token): entry,
-        it.LAST_OP: op,
-        it.OWNER: None,
-        it.TRY: None,
-        it.TIMEOUT: None,
-        it.CONFIRMED: 0,
+        **_ended(seen, Outcome.LOST, op, U, seen.closed_count, at),
         it.LOST: _lost_leases(seen),
         it.RANK: int(Rank.CRASHED),
         it.AVAILABLE: to_micros(ended),
-        it.UPDATED: to_micros(at.now),
         it.COMBINATION: combination(seen.source, U),
         it.STANDING: waiting(Rank.CRASHED, ended, place, at.now),
     }

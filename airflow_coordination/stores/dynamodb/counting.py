@@ -103,6 +103,7 @@ class Counting:
 
     def count(self, source: str, now: datetime) -> Counts:
         """Count exactly, by reading the source; others are served by it for a while."""
+        self.bring()  # what is counted now must not be added later
         found: Counter[PartitionStatus] = Counter(self._statuses(source))
         counts = {status: found[status] for status in PartitionStatus}
         item = {**_key(source), _COUNTED_AT: to_micros(now), **{str(name): n for name, n in counts.items()}}

@@ -5,7 +5,7 @@ Conditions are boto3's own (:class:`boto3.dynamodb.conditions.Attr`); what it ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,15 +90,13 @@ def query(key: ConditionBase, attributes: Sequence[str] = (), kept: ConditionBas
     return {**arguments, **expression.arguments()}
 
 
-def update(
-    key: Mapping[str, Any], sets: Mapping[str, Any], condition: ConditionBase, removes: Iterable[str] = ()
-) -> dict[str, Any]:
+def update(key: Mapping[str, Any], sets: Mapping[str, Any], condition: ConditionBase) -> dict[str, Any]:
     """Return the arguments of a conditional update; a value of ``None`` removes the attribute.
 
     ``version`` grows by one, so that an optimistic write of Data Prepper's, if one runs after all, is refused.
     """
     expression = Expression()
-    gone = [*removes, *(name for name, value in sets.items() if value is None)]
+    gone = [name for name, value in sets.items() if value is None]
     assigned = [
         f"{expression.name(name)} = {expression.operand(value)}" for name, value in sets.items() if value is not None
     ]

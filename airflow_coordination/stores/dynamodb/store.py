@@ -83,7 +83,7 @@ class DynamoDBStore:
         just_created, chance = self._creating.just_created, randomness or Randomness()
         self._acquiring = Acquiring(partitions, queue, just_created, self._counting, chance)
         self._owning = Owning(partitions, options.ttl)
-        self._sweeping = Sweeping(partitions, queue, self._acquiring)
+        self._sweeping = Sweeping(partitions, queue)
 
     # -- what it is -------------------------------------------------------------------------------------------
 
@@ -259,14 +259,15 @@ class DynamoDBStore:
         other, so that a partition may pass by them all.
         """
         self._ready()
-        found = self._indexed(source)
+        found, now = self._indexed(source), self.table.clock.now()
         if found.claimable or found.assigned or found.waiting:
-            return found
-        exact = self._counting.count(source, self.table.clock.now())
+            return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[D])
+        exact = self._counting.count(source, now)
         unseen = exact[U] + exact[A] + max(0, exact[C] - found.parked)
         return replace(found, waiting=unseen, completed=exact[D])
 
     def _indexed(self, source: str) -> Outlook:
+        """Return what the index shows, which is nothing of what is completed."""
         call, now = Call("look ahead", writes=False), self.table.clock.now()
         past = self.table.clock.surely_past()
         count = self._queue.count
@@ -278,7 +279,6 @@ class DynamoDBStore:
             assigned=count(call, source, A, None, LOOK),
             waiting=closed - due + delayed,
             parked=count(call, source, C, Key(it.STANDING).eq(PARKED), LOOK),
-            completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[D],
             next_due=self._queue.first_due(call, source, now),
         )
 

@@ -12,7 +12,6 @@ from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
-from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.creating import PARALLEL
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
@@ -23,11 +22,10 @@ class Sweeping:
 
     :param partitions: the items.
     :param queue: the index.
-    :param acquiring: moves renewed leases in the index.
     """
 
-    def __init__(self, partitions: Partitions, queue: Queue, acquiring: Acquiring) -> None:
-        self._partitions, self._queue, self._acquiring = partitions, queue, acquiring
+    def __init__(self, partitions: Partitions, queue: Queue) -> None:
+        self._partitions, self._queue = partitions, queue
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due, at most ``limit`` of each; what was delayed goes back to its place."""
@@ -70,7 +68,8 @@ class Sweeping:
         at = self._partitions.moment()
         after = steps.reclaim(now, write.op, at.past, write.max_lost_leases)
         if after is None:
-            self._acquiring.follow_renewals(call, row)
+            change = changes.follow_renewals(row.seen, row.standing)
+            self._partitions.change(call, write.source, now.key, change)
             return "left"
         if self._partitions.change(call, write.source, now.key, changes.replace(now, after, at)):
             return "left"
