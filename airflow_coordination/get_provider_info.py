@@ -65,6 +65,10 @@ _CONNECTION_TYPE = {
             "The connection of type aws for a store in DynamoDB and for a Spark driver's S3; "
             "without it what boto3 finds on the machine.",
         ),
+        "driver_secret": _field(
+            "Secret for drivers on Kubernetes",
+            "NAME:KEY of the secret, in the driver's namespace, that holds the store, for drivers on Kubernetes.",
+        ),
         "partition_prefix": _field("Partition prefix", "Keeps deployments that share a store apart."),
         "output_root": _field("Output root", "Where partitions publish their blocks."),
         "ownership_timeout": _field(
@@ -83,7 +87,7 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
         "operators": _modules("operators", "create_partitions", "spark_submit"),
         "sensors": _modules("sensors", "partitions"),
-        "triggers": _modules("triggers", "partitions"),
+        "triggers": _modules("triggers", "claimable", "partitions"),
         "hooks": _modules("hooks", "coordination", "spark_submit"),
         "connection-types": [_CONNECTION_TYPE],
         "extra-links": ["airflow_coordination.links.spark_ui.SparkUILink"],

@@ -13,7 +13,6 @@ from airflow.providers.common.compat.sdk import (
     BaseSensorOperator,
     PokeReturnValue,
 )
-from airflow.sdk import conf
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
@@ -23,6 +22,7 @@ from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.leases import SettingsError
 from airflow_coordination.sensors.outlook import Look, Until, Verdict, look
 from airflow_coordination.triggers.partitions import PartitionsTrigger
+from airflow_coordination.triggers.source import most_hints
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -38,6 +38,8 @@ class PartitionsSensor(BaseSensorOperator):
     :param source: the source's name. (templated)
     :param until: ``"claimable"`` or ``"completed"``.
     :param max_hints: at most so many hints; default all, capped by ``[core] max_map_length``.
+    :param wait: whether to wait at all; without, it skips when nothing can be acquired now. For a DAG that a
+        ``ClaimablePartitionsTrigger`` starts when something can.
     :param deferrable: wait in the triggerer, without a worker slot.
     :param poke_interval: time between two looks; default ``[coordination] sweep_interval``, 30 s.
     :param coordination_conn_id: the connection of the store.
@@ -53,6 +55,7 @@ class PartitionsSensor(BaseSensorOperator):
         source: str,
         until: str = "claimable",
         max_hints: int | None = None,
+        wait: bool = True,
         deferrable: bool = True,
         poke_interval: timedelta | float | None = None,
         coordination_conn_id: str = DEFAULT_CONNECTION,
@@ -68,6 +71,7 @@ class PartitionsSensor(BaseSensorOperator):
         self.source = source
         self.until = until
         self.max_hints = max_hints
+        self.wait = wait
         self.deferrable = deferrable
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
@@ -77,7 +81,7 @@ class PartitionsSensor(BaseSensorOperator):
         if not self.deferrable:
             return super().execute(context)
         found = self._look(context)
-        return self._defer(context) if found.verdict is Verdict.WAIT else self._conclude(found)
+        return self._defer() if found.verdict is Verdict.WAIT else self._conclude(found)
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once."""
@@ -91,24 +95,29 @@ class PartitionsSensor(BaseSensorOperator):
         return self._conclude(Look.from_event(event))
 
     def _look(self, context: Context) -> Look:
+        """Look once.
+
+        :raises AirflowSkipException: when there is something to wait for, and this sensor does not wait.
+        """
         coordinator = CoordinationHook(self.coordination_conn_id).coordinator(
             self.source, owner_of(context), partition_prefix=self.partition_prefix
         )
         found = look(coordinator, Until(self.until), self._most_hints())
         self.log.info(found.message)
+        if found.verdict is Verdict.WAIT and not self.wait:
+            raise AirflowSkipException(f"Not now, and this sensor does not wait. {found.message}")
         return found
 
     def _most_hints(self) -> int:
-        most: int = conf.getint("core", "max_map_length", fallback=1024)
+        most = most_hints()
         return min(self.max_hints or most, most)
 
-    def _defer(self, context: Context) -> NoReturn:
+    def _defer(self) -> NoReturn:
         self.defer(
             trigger=PartitionsTrigger(
                 coordination_conn_id=self.coordination_conn_id,
                 source=self.source,
                 partition_prefix=self.partition_prefix,
-                owner=owner_of(context),
                 until=self.until,
                 max_hints=self._most_hints(),
                 poke_interval=self.poke_interval,

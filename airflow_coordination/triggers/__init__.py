@@ -1,1 +1,21 @@
-"""What the sensor's waiting does in the triggerer."""
+"""What waits in the triggerer, loaded when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
+    from airflow_coordination.triggers.partitions import PartitionsTrigger
+
+__all__ = ["ClaimablePartitionsTrigger", "PartitionsTrigger"]
+
+_MODULES: Final = {"ClaimablePartitionsTrigger": "claimable", "PartitionsTrigger": "partitions"}
+
+
+def __getattr__(name: str) -> object:
+    """Load a trigger from its module."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SettingsError, SourceCoordinator
-from airflow_coordination.sensors.outlook import Look, Until, Verdict, look
+from airflow_coordination.sensors.outlook import Look, Sight, Until, Verdict, look
 
 
 @pytest.fixture
@@ -25,9 +25,8 @@ def test_hints_come_in_the_acquisition_order(flights):
 def test_it_waits_while_an_owner_may_still_give_something_back(flights):
     flights.create_partitions(["a"])
     flights.get_next_partition()
-    found = look(flights, Until.CLAIMABLE, 10)
-    assert found.verdict is Verdict.WAIT
-    assert 590 < found.seconds <= 600
+    assert look(flights, Until.CLAIMABLE, 10).verdict is Verdict.WAIT
+    assert 590 < Sight(flights, 10).seconds <= 600
 
 
 def test_it_reopens_what_is_due(flights):
@@ -77,5 +76,5 @@ def test_an_unknown_source_is_an_error_that_names_the_known_ones(flights, store)
 def test_it_travels_as_plain_values():
     import json
 
-    found = Look(Verdict.READY, "said", ["hint"], 3.0)
+    found = Look(Verdict.READY, "said", ["hint"])
     assert Look.from_event(json.loads(json.dumps(found.to_event()))) == found
