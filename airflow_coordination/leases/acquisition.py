@@ -164,12 +164,21 @@ class Acquisition:
         )
         return self._acquire_known(f"retake {seen.key!r}", write)
 
-    def adopt(self, key: str, fence: Fence) -> bool:
-        """Put a running tenure of an earlier try of the same task under this try's watch; false if it is over."""
+    def adopt(self, key: str, fence: Fence) -> Lease | None:
+        """Put a running tenure of an earlier try of the same task under this try's watch, and renew it.
+
+        :return: the lease, ``None`` if the tenure is over.
+        """
+        sent_at = self._clock.monotonic()
         write = Adopt(source=self._source, key=key, fence=fence, owner=self._owner)
-        answer = self._settler.repeat(f"adopt {key!r}", lambda: self._store.write(write))
-        now = answer.partition
-        return answer.applied or (now is not None and now.held_under(fence) and now.owner == self._owner.text)
+        self._settler.repeat(f"adopt {key!r}", lambda: self._store.write(write))
+        now = self._settler.read(self._source, key)
+        if now is None or not now.held_under(fence) or now.owner != self._owner.text:
+            return None
+        try:
+            return self._tenures.renew(self._tenures.start(now, sent_at))
+        except PartitionNotOwnedError:
+            return None
 
     def begin(self, key: str, fence: Fence) -> Lease:
         """Go on with a tenure that a task handed over. If another driver process was first, retake from it.

@@ -71,8 +71,14 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         lease = self._acquisition.retake(check_key(key))
         return self._counted(lease) if lease else None
 
-    def adopt(self, key: str, fence: Fence) -> bool:
-        """Put a running tenure of an earlier try of this task under this try's watch; false if it is over."""
+    def adopt(self, key: str, fence: Fence) -> Lease | None:
+        """Put a running tenure of an earlier try of this task under this try's watch, and renew it.
+
+        Its driver may go on with the chain of writes; this lease is for renewing, and for ending it once the driver
+        is dead.
+
+        :return: the lease, ``None`` if the tenure is over.
+        """
         return self._acquisition.adopt(check_key(key), fence)
 
     def begin(self, key: str, fence: Fence) -> Lease:
