@@ -61,6 +61,7 @@ class Interruption:
         self._forcing = False
         self._before: Any = None
         self._thread = threading.current_thread()
+        self._canceller: threading.Thread | None = None
         self.reason: BaseException | None = None
         """Why the function was stopped, ``None`` while it was not."""
 
@@ -77,6 +78,8 @@ class Interruption:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._done.set()
+        if kind is not None and not issubclass(kind, Exception | SystemExit):
+            self._cancel_beside().join(CANCEL_AGAIN)  # torn out of its wait, the function left its jobs running
         if self._in_main_thread:
             signal.signal(signal.SIGTERM, self._before)
 
@@ -108,13 +111,23 @@ class Interruption:
     def _back_within(self, seconds: float) -> bool:
         """Cancel jobs again and again, because a function may start new ones; return whether it came back."""
         for _ in range(round(seconds / CANCEL_AGAIN)):
-            try:
-                self._cancel()
-            except Exception as error:  # Spark itself may be gone
-                log.warning("Spark jobs could not be cancelled: %s", error)
+            self._cancel_beside()
             if self._done.wait(CANCEL_AGAIN):
                 return True
         return self._done.is_set()
+
+    def _cancel_beside(self) -> threading.Thread:
+        """Cancel in a thread of its own: a Spark that does not answer must not keep the function from being stopped."""
+        if self._canceller is None or not self._canceller.is_alive():
+            self._canceller = threading.Thread(target=self._try_to_cancel, name="canceller", daemon=True)
+            self._canceller.start()
+        return self._canceller
+
+    def _try_to_cancel(self) -> None:
+        try:
+            self._cancel()
+        except Exception as error:  # Spark itself may be gone
+            log.warning("Spark jobs could not be cancelled: %s", error)
 
     def _force(self) -> None:
         ident = self._thread.ident

@@ -10,7 +10,7 @@ from urllib.parse import urlparse
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import is_local
-from airflow_coordination.spark import s3a
+from airflow_coordination.spark import connect, s3a
 
 CLASSIC, CLIENT = "pyspark", "pyspark-client"
 
@@ -71,6 +71,7 @@ def check_output_root(spark: Any, output_root: str) -> None:
     """
     context = context_of(spark)
     if context is None:
+        connect.check_shared(spark, output_root)
         return
     if not is_local(output_root):
         s3a.prepare(context, output_root)
@@ -87,10 +88,10 @@ def check_output_root(spark: Any, output_root: str) -> None:
 
 
 def usable(spark: Any) -> bool:
-    """Return whether a session still has a JVM that works; a Spark Connect session has none of its own."""
+    """Return whether a session still has a JVM, or a Spark Connect server, that works."""
     context = context_of(spark)
     if context is None:
-        return True
+        return connect.answers(spark)
     try:
         return not context._jsc.sc().isStopped()
     except Exception:  # whatever py4j raises when nobody answers

@@ -147,7 +147,8 @@ class _Tenure:
             return self._fail(reason, reason)
         if isinstance(reason, Stopped):
             return self._give_up(GiveUp(str(reason)), reason)
-        if isinstance(result, KeyboardInterrupt | GeneratorExit | Interrupted):
+        if isinstance(result, BaseException) and not isinstance(result, Exception | SystemExit):
+            # interrupted from outside: a key, Airflow's timeout, or our own interruption
             return self._give_up(GiveUp(type(result).__name__), result)
         return self._fail(_failure(result))
 

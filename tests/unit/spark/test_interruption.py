@@ -1,0 +1,29 @@
+"""Stopping a function whose Spark does not answer, and what a function leaves behind that was torn out of its wait."""
+
+import threading
+import time
+
+import pytest
+
+from airflow_coordination.spark.interruption import GRACE, STUCK, Interrupted, Interruption
+
+
+def test_a_cancel_that_hangs_does_not_keep_the_function_from_being_stopped():
+    """pyspark's client for Spark Connect tries for minutes to reach a server that is gone."""
+    answered = threading.Event()
+    started = time.monotonic()
+    with pytest.raises(Interrupted), Interruption(answered.wait) as interruption:
+        interruption.request(RuntimeError("the lease was lost"))
+        time.sleep(30)
+    answered.set()
+    assert time.monotonic() - started < GRACE + STUCK + 1
+
+
+@pytest.mark.parametrize(
+    ("error", "count"), [(KeyboardInterrupt, 1), (GeneratorExit, 1), (ValueError, 0), (SystemExit, 0)]
+)
+def test_jobs_of_a_function_that_was_torn_out_of_its_wait_are_cancelled(error, count):
+    cancelled = []
+    with pytest.raises(error), Interruption(lambda: cancelled.append(1)):
+        raise error
+    assert len(cancelled) == count
