@@ -14,7 +14,6 @@ from airflow_coordination.leases import (
     Outcome,
     Partition,
     PartitionNotFoundError,
-    PartitionNotOwnedError,
     PartitionStatus,
     SourceCoordinator,
 )
@@ -73,8 +72,8 @@ class Choice:
 
         A retry takes the same partition or learns that it is done, never other work.
 
-        :raises PartitionFailedError: when its own partition cannot be acquired yet, or is parked.
-        :raises PartitionNotOwnedError: when its own partition has another owner now.
+        :raises PartitionFailedError: when its own partition cannot be acquired yet, because it waits or has another
+            owner now, or is parked.
         """
         recalled = self._memory.recall()
         if recalled is not None or try_number > 1:
@@ -85,12 +84,12 @@ class Choice:
         if recalled is None:
             return self._coordinator.get_next_partition(hint=self._hint)
         key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
-        return self._cleared(key, fence) if recalled["reported"] else self._again(key, fence)
+        return self._cleared(key) if recalled["reported"] else self._again(key, fence)
 
-    def _cleared(self, key: str, fence: Fence) -> Lease | Done:
+    def _cleared(self, key: str) -> Lease | Done:
         if self._on_clear == "reset":
             self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
-            return self._take(key, fence)
+            return self._take(key)
         again = f"airflow coordination reset {shown(key)} --source {shown(self._coordinator.source)} --why …"
         return Done(
             key,
@@ -101,14 +100,14 @@ class Choice:
     def _again(self, key: str, fence: Fence) -> Lease | Done:
         partition = self._read(key)
         ending = partition.ending_of(fence)
-        if partition.status is PartitionStatus.COMPLETED or _still_done(partition, ending):
+        if _passed(partition) or _still_done(partition, ending):
             return Done(key, f"Partition {shown(key)} is done: {ending or partition.status}. Nothing is left to do.")
-        return self._take(key, fence)
+        return self._take(key)
 
-    def _take(self, key: str, held: Fence) -> Lease:
+    def _take(self, key: str) -> Lease:
         lease = self._coordinator.acquire_partition(key)
         if lease is None:
-            raise _unavailable(self._read(key), held)
+            raise _unavailable(self._read(key))
         return lease
 
     def _read(self, key: str) -> Partition:
@@ -123,9 +122,17 @@ def _still_done(partition: Partition, ending: Ending | None) -> bool:
     return ending is not None and ending.outcome in _DONE and partition.fence == ending.fence and not partition.parked
 
 
-def _unavailable(partition: Partition, held: Fence) -> PartitionFailedError | PartitionNotOwnedError:
+def _passed(partition: Partition) -> bool:
+    """Return whether somebody has finished this pass of the partition, whoever it was."""
+    closed = partition.status is PartitionStatus.CLOSED and not partition.parked
+    return closed or partition.status is PartitionStatus.COMPLETED
+
+
+def _unavailable(partition: Partition) -> PartitionFailedError:
+    """Return why the partition cannot be acquired now; the next retry comes when that may be over."""
     if partition.status is PartitionStatus.ASSIGNED:
-        return PartitionNotOwnedError(partition.key, held, partition.fence, partition.ending_of(held), partition.owner)
+        reason = f"{partition.owner!a} works on it since this task's last try"
+        return PartitionFailedError(partition.key, reason, partition.ownership_timeout)
     due = partition.available_at or partition.reopen_at
     return PartitionFailedError(
         partition.key, f"it cannot be acquired ({partition.last_error or partition.status})", due

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -25,6 +24,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import shown
+from airflow_coordination.operators.tenures import Tenures
 from airflow_coordination.spark.reports import without_secrets
 
 log = logging.getLogger(__name__)
@@ -65,29 +65,36 @@ def _without_secrets(error: BaseException) -> str:
     return without_secrets(str(redact(str(error))))[-MAX_REASON:] or type(error).__name__
 
 
-def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Mapping[str, Fence], end: End) -> None:
-    """End the tenures that their driver left open, so that their leases are free at once."""
-    for key, fence in tenures.items():
+def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: End) -> None:
+    """End the tenures that their driver left open, so that their leases are free at once; note how they ended."""
+    for key, fence in tenures.open.items():
         partition = coordinator.partition(key)
-        if partition is None or not partition.held_under(fence):
-            continue
-        if end.error is None and end.may_complete and not end.began:
-            coordinator.complete(lease)
-        elif end.stopped:
-            coordinator.give_up_for_dead_owner(key, fence)
-        else:
-            coordinator.fail_for_dead_owner(key, fence, end.reason)
+        if partition is not None and partition.held_under(fence):
+            _end(coordinator, lease, key, fence, end)
+            partition = coordinator.partition(key)
+        ending = partition.ending_of(fence) if partition is not None else None
+        tenures.ended(key, ending.outcome if ending is not None else Outcome.LOST)
 
 
-def report(coordinator: SourceCoordinator, tenures: Mapping[str, Fence], cause: BaseException | None) -> None:
-    """Say how each tenure ended; raise what the first that did not end well deserves.
+def _end(coordinator: SourceCoordinator, lease: Lease, key: str, fence: Fence, end: End) -> None:
+    if end.error is None and end.may_complete and not end.began:
+        coordinator.complete(lease)
+    elif end.stopped:
+        coordinator.give_up_for_dead_owner(key, fence)
+    else:
+        coordinator.fail_for_dead_owner(key, fence, end.reason)
+
+
+def report(coordinator: SourceCoordinator, tenures: Tenures, cause: BaseException | None) -> None:
+    """Say how the newest tenure ended, and those that failed; raise what the first that did not end well deserves.
 
     :param cause: what the submission raised.
 
     :raises PartitionFailedError: it failed, and waits or is parked.
     :raises PartitionNotOwnedError: somebody else ended it.
     """
-    found = (_error_of(coordinator, key, fence, cause) for key, fence in tenures.items())
+    newest = dict([tenures.current])
+    found = (_error_of(coordinator, key, fence, cause) for key, fence in {**tenures.unfinished, **newest}.items())
     errors = [error for error in found if error is not None]
     for error in errors[1:]:
         log.error("%s", error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,20 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 
-def tell_outlets(context: Context, keys: Iterable[str]) -> None:
-    """Let the asset events of this task carry the keys it worked on, as ``extra["partitions"]``.
+MOST_KEYS = 1_000
+"""So many keys in one asset event; Airflow keeps it as one value in its database."""
+
+
+def tell_outlets(context: Context, keys: Sequence[str]) -> None:
+    """Let the asset events of this task carry the keys it completed or closed, as ``extra["partitions"]``.
 
     They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
     """
     for outlet in context["task"].outlets:
-        context["outlet_events"][outlet].extra["partitions"] = list(keys)
+        extra = context["outlet_events"][outlet].extra
+        extra["partitions"] = list(keys[:MOST_KEYS])
+        if len(keys) > MOST_KEYS:
+            extra["more_partitions"] = len(keys) - MOST_KEYS
 
 
 def show_partition(context: Context, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.observability.stats import Stats
 
-from airflow_coordination.leases import Fence
+from airflow_coordination.leases import Fence, Outcome
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.watch import Watch
 
@@ -27,13 +27,19 @@ class DriverReports:
     def __call__(self, report: Mapping[str, Any]) -> None:
         """Take one report."""
         if "key" in report and "fence" in report:
-            self._watch.driver_holds(str(report["key"]), Fence.parse(str(report["fence"])))
+            self._take_tenure(str(report["key"]), Fence.parse(str(report["fence"])), report)
         if isinstance(counts := report.get("counts"), Mapping):
             for name, count in counts.items():
                 Stats.incr(name, int(count))
         if report.get("event") == "spark" and (url := report.get("url")):
             SparkUILink.push(self._context, str(url))
         log.info("The driver reports %s", _told(report))
+
+    def _take_tenure(self, key: str, fence: Fence, report: Mapping[str, Any]) -> None:
+        if report["event"] == "ended":
+            self._watch.tenures.ended(key, Outcome(report["outcome"]))
+        else:
+            self._watch.driver_holds(key, fence)
 
 
 def _told(report: Mapping[str, Any]) -> str:

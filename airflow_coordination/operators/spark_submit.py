@@ -128,9 +128,10 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
             warn_of_run_dates(self.task_id, source, templated)
 
-    def execute(self, context: Context) -> None:
+    def execute(self, context: Context) -> dict[str, Any] | None:
         """Acquire a partition, submit the application, watch over it, and report how the partition's tenure ended.
 
+        :return: how many tenures ended in which way, and the first partitions; ``None`` without any.
         :raises SettingsError: before anything is acquired, when the submission cannot work.
         :raises PartitionFailedError: when the work failed.
         :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
@@ -145,14 +146,15 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context)
-            return
+            return None
         show_partition(context, found.key)
         if isinstance(found, Done):
             self.log.info(found.message)
-            return
+            return None
         memory.remember(found.key, found.fence)
-        self._work(context, hook, coordinator, found, store)
+        summary = self._work(context, hook, coordinator, found, store)
         memory.remember(found.key, found.fence, reported=True)
+        return summary
 
     def on_kill(self) -> None:
         """End the driver; the lease is given back as ``execute`` unwinds."""
@@ -167,7 +169,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         coordinator: SourceCoordinator,
         lease: Lease,
         store: Mapping[str, str],
-    ) -> None:
+    ) -> dict[str, Any]:
         self.log.info("Partition %s under fence %s until %s", shown(lease.key), lease.fence, lease.expires_at)
         watch = Watch(coordinator, lease, hook.terminate)
         tenure = {HANDOVER_VARIABLE: self._hand_over(coordinator, lease).to_json()}
@@ -191,7 +193,8 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         if error is not None and self._killed:
             raise error
         report(coordinator, watch.tenures, error)
-        tell_outlets(context, watch.tenures)
+        tell_outlets(context, watch.tenures.done)
+        return watch.tenures.summary()
 
     @cached_property
     def _coordination(self) -> CoordinationHook:

@@ -17,6 +17,7 @@ from airflow_coordination.leases import (
     StoreUnavailableError,
 )
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
+from airflow_coordination.operators.tenures import Tenures
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +49,8 @@ class Watch:
         self._parent = os.getppid()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"watch-{lease.fence}", daemon=True)
-        self.tenures: dict[str, Fence] = {lease.key: lease.fence}
-        """The tenures of this submission, the newest of each partition, in their order."""
-        self._current = lease.key
+        self.tenures = Tenures(lease.key, lease.fence)
+        """The tenures of this submission."""
         self.began = False
         """Whether the driver speaks our protocol: it reported that it goes on with a tenure."""
         self.lost: CoordinationError | None = None
@@ -68,8 +68,7 @@ class Watch:
 
     def driver_holds(self, key: str, fence: Fence) -> None:
         """Note that the driver works under this tenure now, and renews it."""
-        self.tenures[key] = fence
-        self._current = key
+        self.tenures.began(key, fence)
         if not self.began:
             self.began = True
             threading.Thread(target=self._heartbeat.stop, name="stop-heartbeat", daemon=True).start()
@@ -87,14 +86,13 @@ class Watch:
 
     def _look(self) -> None:
         """End the driver if its tenure was ended by somebody else: it may not have noticed, or be stuck."""
-        key = self._current
-        fence = self.tenures[key]
+        key, fence = self.tenures.current
         try:
             partition = self._coordinator.partition(key)
         except (StoreUnavailableError, OutcomeUnknownError) as error:
             log.warning("The lease of partition %a could not be looked at: %s", key, error)
             return
-        if partition is None or partition.held_under(fence) or self.tenures[key] != fence:
+        if partition is None or partition.held_under(fence) or self.tenures.current != (key, fence):
             return
         ending = partition.ending_of(fence)
         if ending is None or ending.outcome not in _ENDED_BY_OWNER:

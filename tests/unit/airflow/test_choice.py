@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases import Owner, PartitionNotOwnedError, PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.leases import Owner, PartitionStatus, Settings, SourceCoordinator
 from airflow_coordination.operators.choice import Choice, Done, Memory
 
 
@@ -91,8 +91,17 @@ def test_a_retry_is_told_when_another_owner_has_its_partition(attempt, flights):
     memory.remember(lease.key, lease.fence)
     coordinator.give_up(lease)
     flights.acquire_partition("b")
-    with pytest.raises(PartitionNotOwnedError, match=r"this tenure ended: given up .*; it is now held by 'test'"):
+    with pytest.raises(PartitionFailedError, match="'test' works on it since this task's last try") as refused:
         attempt(2, hint="b")
+    assert refused.value.available_at == flights.partition("b").ownership_timeout
+
+
+def test_a_retry_learns_that_another_owner_has_finished_this_pass(attempt, flights):
+    coordinator, memory, lease = attempt(1, hint="b")
+    memory.remember(lease.key, lease.fence)
+    coordinator.give_up(lease)
+    flights.close(flights.acquire_partition("b"), reopen_after=timedelta(hours=8))
+    assert isinstance(attempt(2, hint="b")[2], Done)
 
 
 def test_a_retry_is_told_that_its_partition_is_parked(attempt):

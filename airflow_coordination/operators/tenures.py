@@ -1,0 +1,69 @@
+"""The book of one task's tenures: which its driver works on, and how the others ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airflow_coordination.leases import Fence, Outcome
+
+NAMED: Final = 20
+"""So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""
+
+
+class Tenures:
+    """Kept from what the driver reports, so that the hundredth lease of a drain is known as well as the first.
+
+    Only what its driver left open, or ended badly, is looked up in the store in the end: the store decides.
+
+    :param key: the partition of the first tenure.
+    :param fence: its fence.
+    """
+
+    def __init__(self, key: str, fence: Fence) -> None:
+        self._open = {key: fence}
+        self._failed: dict[str, Fence] = {}
+        self._done: list[str] = []
+        self._outcomes: Counter[Outcome] = Counter()
+        self.current = (key, fence)
+        """The newest tenure."""
+
+    def began(self, key: str, fence: Fence) -> None:
+        """Note that the driver works under this tenure now."""
+        self._open[key] = fence
+        self.current = (key, fence)
+
+    def ended(self, key: str, outcome: Outcome) -> None:
+        """Note how a tenure ended."""
+        fence = self._open.pop(key, None)
+        if fence is None:
+            return
+        self._outcomes[outcome] += 1
+        if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
+            self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
+            self._done.append(key)
+        elif outcome is not Outcome.GIVEN_UP:
+            self._failed[key] = fence
+
+    @property
+    def open(self) -> Mapping[str, Fence]:
+        """The tenures without a known ending, by partition."""
+        return dict(self._open)
+
+    @property
+    def unfinished(self) -> Mapping[str, Fence]:
+        """The tenures that are open or ended badly: what a retry goes on with."""
+        return {**self._failed, **self._open}
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The partitions that were completed or closed, in their order."""
+        return tuple(self._done)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers and the first partitions, as JSON values of bounded size."""
+        counts = {
+            str(outcome).replace(" ", "_"): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]
+        }
+        return {**counts, "partitions": list(self._done[:NAMED]), "more": max(0, len(self._done) - NAMED)}

@@ -1,0 +1,50 @@
+"""What a task knows of the tenures of its driver."""
+
+import json
+
+from airflow_coordination.leases import Fence, Outcome
+from airflow_coordination.operators.tenures import NAMED, Tenures
+
+
+def fence(token):
+    return Fence(token, f"n{token}")
+
+
+def test_each_tenure_of_a_drain_is_known_as_well_as_the_first():
+    tenures = Tenures("p0", fence(1))
+    for number in range(100):
+        tenures.began(f"p{number}", fence(1))
+        assert tenures.current == (f"p{number}", fence(1))
+        assert tenures.open == {f"p{number}": fence(1)}
+        tenures.ended(f"p{number}", Outcome.COMPLETED)
+    assert tenures.open == tenures.unfinished == {}
+    assert tenures.done == tuple(f"p{number}" for number in range(100))
+
+
+def test_what_failed_is_unfinished_until_it_succeeds_within_the_same_drain():
+    tenures = Tenures("a", fence(1))
+    tenures.ended("a", Outcome.FAILED)
+    tenures.began("b", fence(1))
+    assert tenures.unfinished == {"a": fence(1), "b": fence(1)}
+    tenures.ended("b", Outcome.GIVEN_UP)
+    tenures.began("a", fence(2))
+    tenures.ended("a", Outcome.CLOSED)
+    assert tenures.unfinished == {}
+    assert tenures.summary() == {"failed": 1, "given_up": 1, "closed": 1, "partitions": ["a"], "more": 0}
+
+
+def test_a_summary_is_bounded_json():
+    tenures = Tenures("p0", fence(1))
+    for number in range(5_000):
+        tenures.began(f"p{number}", fence(1))
+        tenures.ended(f"p{number}", Outcome.COMPLETED)
+    assert tenures.summary()["more"] == 5_000 - NAMED
+    assert len(json.dumps(tenures.summary())) < 400
+    assert tenures.summary()["completed"] == 5_000
+
+
+def test_the_end_of_a_tenure_that_is_not_open_changes_nothing():
+    tenures = Tenures("a", fence(1))
+    tenures.ended("a", Outcome.COMPLETED)
+    tenures.ended("a", Outcome.LOST)
+    assert tenures.summary() == {"completed": 1, "partitions": ["a"], "more": 0}
