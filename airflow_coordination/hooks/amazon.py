@@ -116,6 +116,29 @@ def for_driver(access: AmazonAccess, options: DynamoDBOptions | None) -> tuple[d
         return {**keys, **_places(said)}, options
 
 
+def for_driver_elsewhere(
+    access: AmazonAccess, options: DynamoDBOptions | None
+) -> tuple[dict[str, str], DynamoDBOptions | None] | None:
+    """Return what a driver on another machine may be told in the open; ``None`` where it would need more.
+
+    It has an identity of its own there. Of the connection it gets region, endpoints, and a role that it can
+    assume for its store; keys, a profile of this machine, or a role that only its task can assume it would lack.
+
+    :param options: of its store in DynamoDB; ``None`` where the partitions are elsewhere.
+    :raises SettingsError: when the connection makes no sense.
+    """
+    with _told(access):
+        said = _hook(access, options.region if options else None).conn_config
+        assumes = options is not None and _can_assume(said, options)
+        places = _places(said)
+        if _own_keys(said) or (said.role_arn and not assumes) or "@" in "".join(places.values()):
+            return None
+        if options is not None and assumes:
+            external_id = said.assume_role_kwargs.get("ExternalId")
+            options = replace(options, sts_role_arn=said.role_arn, sts_external_id=external_id)
+        return places, options
+
+
 def _can_assume(said: AwsConnectionWrapper, options: DynamoDBOptions) -> bool:
     """Return whether a driver with the connection's own keys can assume its role through the store's options."""
     plain = said.assume_role_method == "assume_role" and said.assume_role_kwargs.keys() <= _ASKED_OF_A_ROLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 CONNECTION_TYPE: Final = "coordination"
 DEFAULT_CONNECTION: Final = "coordination_default"
-_FIELDS: Final = frozenset({"source_coordination", "partition_prefix", "output_root", "aws_conn_id"})
+_FIELDS: Final = frozenset({"source_coordination", "partition_prefix", "output_root", "aws_conn_id", "driver_secret"})
+_SECRET_KEY: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class StoreConnection:
     :param embedded: whether it is the SQLite file that serves where no connection is defined.
     :param aws_conn_id: the connection of a store in DynamoDB to Amazon, and of a driver's S3.
     :param amazon: what that connection says, once it was looked up.
+    :param driver_secret: the Kubernetes secret that holds the store for drivers there, as ``name:key``.
     """
 
     store: StoreConfig = field(repr=False)
@@ -50,6 +53,7 @@ class StoreConnection:
     embedded: bool = False
     aws_conn_id: str | None = None
     amazon: AmazonAccess | None = None
+    driver_secret: str | None = None
 
     def driver_environment(self) -> dict[str, str]:
         """Return what a driver on this host opens the store with, by its environment only: it may hold credentials.
@@ -61,7 +65,7 @@ class StoreConnection:
         amazon: dict[str, str] = {}
         if self.amazon is not None:
             amazon, options = for_driver(self.amazon, options)
-        return {**amazon, STORE_VARIABLE: options.url if options else _sql_text(self.store)}
+        return {**amazon, STORE_VARIABLE: options.url if options else sql_text(self.store)}
 
 
 def embedded_connection() -> StoreConnection:
@@ -91,7 +95,21 @@ def read_connection(connection: Connection) -> StoreConnection:
         mask(options.sts_external_id)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
     prefix = extra.get("partition_prefix") or store.partition_prefix
-    return StoreConnection(store, prefix, extra.get("output_root"), settings, aws_conn_id=extra.get("aws_conn_id"))
+    return StoreConnection(
+        store,
+        prefix,
+        extra.get("output_root"),
+        settings,
+        aws_conn_id=extra.get("aws_conn_id"),
+        driver_secret=_secret(extra.get("driver_secret"), where),
+    )
+
+
+def _secret(name: str | None, where: str) -> str | None:
+    if name is not None and not _SECRET_KEY.fullmatch(str(name)):
+        problem = "does not name a key of a Kubernetes secret"
+        raise SettingsError(f"{where} driver_secret", name, problem, "Write it as NAME:KEY")
+    return name
 
 
 def dynamodb_options(store: StoreConfig) -> DynamoDBOptions | None:
@@ -106,7 +124,8 @@ def dynamodb_options(store: StoreConfig) -> DynamoDBOptions | None:
     return options_of(store.url, dict(store.options))
 
 
-def _sql_text(store: StoreConfig) -> str:
+def sql_text(store: StoreConfig) -> str:
+    """Return what opens a store in an SQL database."""
     return json.dumps({"store": {"sql": {"url": store.url, **dict(store.options)}}}) if store.options else store.url
 
 

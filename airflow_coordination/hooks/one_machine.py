@@ -35,13 +35,10 @@ def check_executor(store: StoreConfig) -> None:
         raise SettingsError("[core] executor", executors, problem, REMEDY)
 
 
-def check_deploy_mode(store: StoreConfig, master: str, deploy_mode: str | None) -> None:
-    """Refuse a store in a file for a Spark driver that runs elsewhere.
+def refuse_one_machine(driver: str) -> SettingsError:
+    """Return the refusal of a store in a file for a driver that runs elsewhere.
 
-    :param master: Spark's master, as spark-submit gets it.
-    :param deploy_mode: ``client``, ``cluster``, or ``None`` (spark-submit's default, client).
-    :raises SettingsError: naming the mode and what to do.
+    :param driver: where that is.
     """
-    if is_one_machine(store) and deploy_mode == "cluster":
-        problem = f"starts the driver of {master} on another machine, which does not see the SQLite file of the store"
-        raise SettingsError("deploy_mode", deploy_mode, problem, f"Use client mode, or: {REMEDY}")
+    problem = f"starts the driver {driver}, on another machine, which does not see the SQLite file of the store"
+    return SettingsError("deploy_mode", "cluster", problem, f"Use client mode, or: {REMEDY}")

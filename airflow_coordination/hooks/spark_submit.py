@@ -1,39 +1,50 @@
-"""spark-submit under a lease: its driver gets the lease by environment, reports by lines, and dies with its task."""
+"""spark-submit under a lease.
+
+A driver on this host gets the lease by environment, reports by lines, and dies with its task. One elsewhere gets it by
+Spark's configuration and outlives its task.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from airflow_coordination.hooks.credentials import Driver
+from airflow_coordination.hooks.delivery import Delivery
 from airflow_coordination.hooks.processes import dying_with, end_marked
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""
+DEPLOY_MODE: Final = "spark.submit.deployMode"
+UPLOADS: Final = "spark.kubernetes.file.upload.path"
+_WAIT: Final = {
+    Driver.YARN: "spark.yarn.submit.waitAppCompletion",
+    Driver.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
+}
 Report = Mapping[str, Any]
 
 
 class LeasedSparkSubmitHook(SparkSubmitHook):
     """Submits one application for one lease, which is handed over once it is known."""
 
-    _driver_environment: Mapping[str, str] = MappingProxyType({})
+    _delivery: Delivery | None = None
     _on_report: Callable[[Report], object] = staticmethod(lambda report: None)
 
-    def hand_over(self, environment: Mapping[str, str], on_report: Callable[[Report], object]) -> None:
+    def hand_over(self, delivery: Delivery, on_report: Callable[[Report], object]) -> None:
         """Say what the driver gets, before the submission.
 
-        :param environment: added to the environment of spark-submit, never to its arguments; with
-            ``COORDINATION_HANDOVER``, by which the processes are found again.
-        :param on_report: called with each report of the driver, in the order of its output.
+        :param delivery: its environment is added to that of spark-submit, never to its arguments; its configuration
+            to the arguments.
+        :param on_report: called with each report of a driver on this host, in the order of its output.
         """
-        self._driver_environment, self._on_report = environment, on_report
+        self._delivery, self._on_report = delivery, on_report
 
     @property
     def master(self) -> str:
@@ -41,29 +52,115 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         return str(self._connection["master"])
 
     @property
-    def deploy_mode(self) -> str | None:
-        """``client``, ``cluster``, or ``None`` for spark-submit's own default."""
-        mode: str | None = self._connection["deploy_mode"]
-        return mode
+    def driver(self) -> Driver:
+        """Where the driver starts.
+
+        :raises SettingsError: when Spark has no such mode, or it is said where the Spark provider does not look.
+        """
+        if self._connection["deploy_mode"] != "cluster":
+            if self._conf.get(DEPLOY_MODE, "client") != "client":
+                remedy = "Give it as the operator's deploy_mode or in the Spark connection, so that Airflow knows it"
+                raise SettingsError(f"conf {DEPLOY_MODE}", self._conf[DEPLOY_MODE], "is not seen by Airflow", remedy)
+            return Driver.HERE
+        if self._is_yarn:
+            return Driver.YARN
+        if self._is_kubernetes:
+            return Driver.KUBERNETES
+        if self.master.startswith("spark://"):
+            return Driver.STANDALONE
+        problem = f"cannot work with master {self.master}"
+        raise SettingsError("deploy_mode", "cluster", problem, "Use deploy_mode='client'")
+
+    @property
+    def polled(self) -> bool:
+        """Whether the task asks the cluster for the end of a driver elsewhere; otherwise spark-submit waits for it."""
+        by_api = self._should_track_driver_via_k8s_api() or self._should_track_yarn_application_via_rm_api()
+        return bool(self._should_track_driver_status or by_api)
 
     @property
     def binary(self) -> str:
         """The spark-submit command."""
         return str(self._get_spark_binary_path()[0])
 
+    @property
+    def remote_id(self) -> str | None:
+        """What the cluster calls the driver, once it is known; in the form that the Spark operator keeps."""
+        if self._is_kubernetes:
+            pod = self._kubernetes_driver_pod
+            return f"{self._connection['namespace']}:{pod}" if pod else None
+        found: str | None = self._yarn_application_id if self._is_yarn else self._driver_id
+        return found
+
+    @remote_id.setter
+    def remote_id(self, known: str | None) -> None:
+        """Name the driver that an earlier try submitted, so that it can be killed."""
+        if self._is_kubernetes:
+            self._kubernetes_driver_pod = known.partition(":")[2] if known else None
+        elif self._is_yarn:
+            self._yarn_application_id = known
+        else:
+            self._driver_id = known
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether spark-submit ended by a signal, so that its exit says nothing of a driver elsewhere."""
+        submitted = self._submit_sp
+        return submitted is not None and (submitted.returncode is None or submitted.returncode < 0)
+
+    def ship(self, archive: str) -> None:
+        """Send our pure rooms along. To Kubernetes only where Spark has a place to upload files to.
+
+        Without one the driver's image must hold the package.
+        """
+        if self.driver is not Driver.KUBERNETES or UPLOADS in self._conf:
+            self._py_files = ",".join(filter(None, [self._py_files, archive]))
+
+    def check_tracking(self) -> None:
+        """Make sure that the task learns of the end: by polls, or because spark-submit waits for it.
+
+        Said as an argument, it goes before whatever other configuration Spark has.
+
+        :raises SettingsError: when it is told otherwise.
+        :raises ValueError: from the Spark provider, when its own arguments for polls make no sense.
+        """
+        if self._track_driver_via_k8s_api:
+            self._validate_track_driver_via_k8s_api_config()
+        self._validate_yarn_track_via_rm_api_config()
+        name = _WAIT.get(self.driver)
+        if name is None:
+            return
+        wanted = "false" if self.polled else "true"
+        given = str(self._conf.get(name, wanted)).strip().lower()
+        if given != wanted:
+            keeps = "keeps spark-submit waiting for what is polled"
+            ends = "ends the task at the submission, so that nobody learns of the application's end"
+            remedy = "Leave it out; yarn_track_via_rm_api and track_driver_via_k8s_api say how the end is learnt"
+            raise SettingsError(f"conf {name}", given, keeps if self.polled else ends, remedy)
+        self._conf = {**self._conf, name: wanted}
+
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
-        """Submit and wait for the end; the processes die with this one."""
+        """Submit and wait for the end; the processes on this host die with this one."""
         return super().submit(application, preexec_fn=dying_with(os.getpid()), **kwargs)
 
     def terminate(self) -> None:
         """End every process of this submission on this host, within about 3 seconds."""
-        count = end_marked(HANDOVER_VARIABLE, self._driver_environment[HANDOVER_VARIABLE], GRACE)
+        if self._delivery is None:
+            return
+        count = end_marked(HANDOVER_VARIABLE, self._delivery.environment[HANDOVER_VARIABLE], GRACE)
         if count:
             self.log.info("Ended %d processes of this submission.", count)
 
+    def end_remote(self) -> None:
+        """Ask the cluster to end the driver, as far as it is known, and end spark-submit."""
+        super().on_kill()
+        self.terminate()
+
     def on_kill(self) -> None:
         """End the submission when Airflow ends the task."""
-        self.terminate()
+        if self.driver is Driver.HERE:
+            self.terminate()
+        else:
+            self.end_remote()
 
     def _resolve_connection(self) -> dict[str, Any]:
         """Look the Spark connection up.
@@ -82,9 +179,21 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         return dict(super()._resolve_connection())
 
     def _build_spark_common_args(self) -> list[str]:
+        delivery = self._delivery
+        if delivery is None:
+            return list(super()._build_spark_common_args())
+        self._conf = {**self._conf, **delivery.configuration}
         args: list[str] = super()._build_spark_common_args()
-        self._env = {**(self._env or {}), **self._driver_environment}
+        self._env = {**(self._env or {}), **delivery.environment}
         return args
+
+    def _poll_k8s_driver_via_api(self) -> str | None:
+        phase: str | None = super()._poll_k8s_driver_via_api()
+        if phase is None:  # the provider takes this for a success
+            raise RuntimeError(
+                f"The driver's pod {self._kubernetes_driver_pod} has vanished: nobody knows how it ended"
+            )
+        return phase
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         super()._process_spark_submit_log(self._without_reports(itr))

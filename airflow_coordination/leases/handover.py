@@ -1,7 +1,12 @@
-"""How a task hands its tenure to the Spark driver it starts: through the driver's environment, never argv."""
+"""How a task hands its tenure to the Spark driver it starts: through the driver's environment.
+
+A driver that runs elsewhere gets its environment by Spark's configuration, which anybody on its hosts can read: so
+nothing secret goes that way, and every value is one word that no shell on its way changes.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -16,7 +21,27 @@ STORE_VARIABLE: Final = "COORDINATION_STORE"
 REPORT_MARKER: Final = "[coordination] "
 """Prefix of the lines on standard output with which a driver tells its task what happened: JSON follows."""
 
+_WORD: Final = "base64:"
 _DURATIONS = ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline")
+
+
+def as_word(text: str) -> str:
+    """Return ``text`` as one word without quotes, blanks, ``$`` and the like: YARN and Kubernetes expand those."""
+    return _WORD + base64.urlsafe_b64encode(text.encode()).decode()
+
+
+def from_word(text: str) -> str:
+    """Return what :func:`as_word` made a word of; any other text as it is.
+
+    :raises SettingsError: when the word is damaged.
+    """
+    if not text.startswith(_WORD):
+        return text
+    try:
+        return base64.urlsafe_b64decode(text.removeprefix(_WORD)).decode()
+    except ValueError as error:
+        problem, remedy = "is no word that a task has written", "Submit through LeasedSparkSubmitOperator"
+        raise SettingsError("driver environment", text, problem, remedy) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +59,7 @@ class HandOver:
     :param max_leases: how many leases the driver may work through, this one included.
     :param max_runtime: it starts no further lease after this many seconds; ``None`` = no limit.
     :param task_pid: the task's process on the same host: while it lives, a driver whose JVM dies has failed.
+        ``None`` for a driver elsewhere, whose JVM nobody but its cluster ends.
     """
 
     source: str

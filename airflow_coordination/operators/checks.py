@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.hooks.one_machine import check_deploy_mode
+from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.stores import StoreConfig
 
 _RUN_DATES: Final = re.compile(
     r"\{[{%][^}]*\b(ds|ds_nodash|ts|ts_nodash|ts_nodash_with_tz|data_interval_start|data_interval_end|logical_date|"
@@ -48,21 +47,33 @@ def _texts(value: Any) -> Iterable[str]:
     return []
 
 
-def check_submission(store: StoreConfig, hook: LeasedSparkSubmitHook) -> None:
-    """Refuse submissions that cannot start, or whose driver could not be handed the store.
+def is_foreign(application: str) -> bool:
+    """Return whether an application knows nothing of leases for sure: ours are Python programs."""
+    return not application.endswith(".py")
 
+
+def check_submission(hook: LeasedSparkSubmitHook, application: str, env_vars: object, *, durable: bool) -> None:
+    """Refuse submissions that cannot start, or whose end the task would not learn of.
+
+    :param durable: whether the Spark operator keeps what the cluster calls the driver.
     :raises SettingsError: saying what to do instead.
+    :raises ValueError: from the Spark provider, which checks its own arguments.
     """
-    if store.kind == "in_memory":
-        remedy = "Use sqlite:///…, postgresql+psycopg://… or dynamodb://…"
-        raise SettingsError("store", store.url, "lives in one process, so the Spark driver cannot see it", remedy)
-    check_deploy_mode(store, hook.master, hook.deploy_mode)
-    if hook.deploy_mode == "cluster":
-        problem = (
-            f"starts the driver of {hook.master} elsewhere: the store's address would have to go there by argument, "
-            "for everyone on the host to read"
-        )
-        raise SettingsError("deploy_mode", hook.deploy_mode, problem, "Use deploy_mode='client'")
+    if hook.driver is Driver.STANDALONE:
+        _check_standalone(hook, application, env_vars)
+    if hook.driver is Driver.YARN and durable and not hook.polled:
+        remedy = "Set it, with yarn_resourcemanager_webapp_address in the Spark connection, or set durable=False"
+        raise SettingsError("yarn_track_via_rm_api", False, "leaves a retry no way to find the driver", remedy)
+    hook.check_tracking()
     if shutil.which(hook.binary) is None:
         remedy = "Install pyspark for the worker, and put its bin directory on PATH"
         raise SettingsError("spark_binary", hook.binary, "is not on this worker's PATH", remedy)
+
+
+def _check_standalone(hook: LeasedSparkSubmitHook, application: str, env_vars: object) -> None:
+    remedy = "Use deploy_mode='client'"
+    if not is_foreign(application):
+        problem = f"starts the driver on the cluster of {hook.master}, where Spark runs no Python programs"
+        raise SettingsError("deploy_mode", "cluster", problem, remedy)
+    if env_vars:
+        raise SettingsError("env_vars", "…", "cannot reach a driver on a standalone cluster", remedy)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import atexit
 import inspect
-import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -20,19 +19,20 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.credentials import Driver
+from airflow_coordination.hooks.delivery import Delivery, deliver
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.leases import HandOver, Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.leases.errors import shown
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.links.spark_ui import SparkUILink
-from airflow_coordination.operators.checks import check_submission, warn_of_run_dates
+from airflow_coordination.operators.checks import check_submission, is_foreign, warn_of_run_dates
 from airflow_coordination.operators.choice import Choice, Done, Memory
 from airflow_coordination.operators.conclusion import End, report, settle
+from airflow_coordination.operators.elsewhere import DriverElsewhere
+from airflow_coordination.operators.here import DriverHere
 from airflow_coordination.operators.labels import show_partition, tell_outlets
-from airflow_coordination.operators.reports import DriverReports
-from airflow_coordination.operators.watch import Watch
 from airflow_coordination.spark import build_archive
 from airflow_coordination.spark.session import check_distributions
 
@@ -123,6 +123,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             "no_progress_timeout": no_progress_timeout,
         }
         self._killed = False
+        self._driver: DriverHere | DriverElsewhere | None = None
         self.spark_ui_url = ""
         if isinstance(source, str):
             templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
@@ -137,12 +138,15 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
         """
         check_distributions()
-        hook = self._get_hook()
-        check_submission(self._coordination.connection.store, hook)
-        store = self._coordination.connection.driver_environment()
+        self._hook = hook = self._get_hook()
+        check_submission(hook, self.application, self.env_vars, durable=self.durable)
+        foreign = is_foreign(self.application)
+        delivery = deliver(self._coordination.connection, hook.driver, foreign=foreign)
         coordinator = self._coordinator(context)
         memory = Memory(context)
-        found = Choice(coordinator, memory, self.hint, self.on_clear).make(context["ti"].try_number)
+        self._driver = driver = self._driver_of(hook, coordinator, context)
+        try_number = context["ti"].try_number
+        found = driver.adopt(memory, try_number) or self._choice(coordinator, memory).make(try_number)
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context)
@@ -152,30 +156,29 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             self.log.info(found.message)
             return None
         memory.remember(found.key, found.fence)
-        summary = self._work(context, hook, coordinator, found, store)
+        handed_over = delivery.with_tenure(self._hand_over(coordinator, found, driver.task_pid))
+        summary = self._work(context, driver, coordinator, found, handed_over)
         memory.remember(found.key, found.fence, reported=True)
         return summary
 
     def on_kill(self) -> None:
-        """End the driver; the lease is given back as ``execute`` unwinds."""
+        """End the driver and give its lease back, here or as ``execute`` unwinds."""
         self._killed = True
-        if isinstance(self._hook, LeasedSparkSubmitHook):
-            self._hook.terminate()
+        if self._driver is not None:
+            self._driver.kill()
 
     def _work(
         self,
         context: Context,
-        hook: LeasedSparkSubmitHook,
+        driver: DriverHere | DriverElsewhere,
         coordinator: SourceCoordinator,
         lease: Lease,
-        store: Mapping[str, str],
+        delivery: Delivery,
     ) -> dict[str, Any]:
         self.log.info("Partition %s under fence %s until %s", shown(lease.key), lease.fence, lease.expires_at)
-        watch = Watch(coordinator, lease, hook.terminate)
-        tenure = {HANDOVER_VARIABLE: self._hand_over(coordinator, lease).to_json()}
-        hook.hand_over({**store, **tenure}, DriverReports(context, watch))
-        self._hook = hook
+        watch = driver.start(lease, delivery)
         error: BaseException | None = None
+        over = False
         try:
             with watch:
                 super().execute(context)
@@ -185,12 +188,13 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             error, self._killed = raised, True
             raise
         finally:
-            hook.terminate()
             stopped = self._killed or watch.lost is not None
-            settle(coordinator, lease, watch.tenures, End(watch.began, stopped, error, self.complete_on_success))
+            over = driver.is_over(watch, error, stopped=stopped)
+            if over:
+                settle(coordinator, lease, watch.tenures, End(watch.began, stopped, error, self.complete_on_success))
         if watch.lost is not None:
             raise watch.lost from error
-        if error is not None and self._killed:
+        if error is not None and (self._killed or not over):
             raise error
         report(coordinator, watch.tenures, error)
         tell_outlets(context, watch.tenures.done)
@@ -213,7 +217,17 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             settings=replace(self._settings, no_progress_timeout=None),
         )
 
-    def _hand_over(self, coordinator: SourceCoordinator, lease: Lease) -> HandOver:
+    def _choice(self, coordinator: SourceCoordinator, memory: Memory) -> Choice:
+        return Choice(coordinator, memory, self.hint, self.on_clear)
+
+    def _driver_of(
+        self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context
+    ) -> DriverHere | DriverElsewhere:
+        if hook.driver is Driver.HERE:
+            return DriverHere(hook, coordinator, context)
+        return DriverElsewhere(self, hook, coordinator, context)
+
+    def _hand_over(self, coordinator: SourceCoordinator, lease: Lease, task_pid: int | None) -> HandOver:
         """Return the tenure for the driver."""
         return HandOver(
             source=self.source,
@@ -226,16 +240,17 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             output_root=self._coordination.output_root(self.output_root),
             max_leases=self.max_leases,
             max_runtime=self.max_runtime,
-            task_pid=os.getpid(),
+            task_pid=task_pid,
         )
 
     def _get_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook with this operator's arguments, each of which is an attribute of the same name."""
         names = list(inspect.signature(SparkSubmitHook.__init__).parameters)[1:]
         arguments = {name: getattr(self, name if hasattr(self, name) else f"_{name}") for name in names}
-        if str(self.application).endswith(".py"):
-            arguments["py_files"] = ",".join(filter(None, [self.py_files, _archive()]))
-        return LeasedSparkSubmitHook(**arguments)
+        hook = LeasedSparkSubmitHook(**arguments)
+        if not is_foreign(self.application):
+            hook.ship(_archive())
+        return hook
 
     def _say_nothing_to_do(self, context: Context) -> None:
         show_partition(context, NOTHING_TO_DO)

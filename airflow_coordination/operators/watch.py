@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -22,7 +23,7 @@ from airflow_coordination.operators.tenures import Tenures
 log = logging.getLogger(__name__)
 
 _TICK: Final = 0.5
-_ENDED_BY_OWNER: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.FAILED, Outcome.GIVEN_UP})
+ENDED_BY_OWNER: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.FAILED, Outcome.GIVEN_UP})
 
 
 class SupervisorGoneError(CoordinationError):
@@ -74,15 +75,22 @@ class Watch:
             threading.Thread(target=self._heartbeat.stop, name="stop-heartbeat", daemon=True).start()
 
     def _run(self) -> None:
-        interval = self._coordinator.settings.renewal_interval.total_seconds()
-        ticks = max(1, round(interval / _TICK))
-        count = 0
+        looked = time.monotonic()
         while self.lost is None and not self._stop.wait(_TICK):
-            count += 1
+            pause = self._pause()
             if os.getppid() != self._parent:
-                self._lose(SupervisorGoneError())
-            elif self.began and count % ticks == 0:
+                self._orphaned()
+            elif pause is not None and time.monotonic() - looked >= pause:
                 self._look()
+                looked = time.monotonic()
+
+    def _pause(self) -> float | None:
+        """Return the seconds between two looks at the store, ``None`` for no look: the renewals see as much."""
+        return self._coordinator.settings.renewal_interval.total_seconds() if self.began else None
+
+    def _orphaned(self) -> None:
+        """End the driver: nobody would hear of its end."""
+        self._lose(SupervisorGoneError())
 
     def _look(self) -> None:
         """End the driver if its tenure was ended by somebody else: it may not have noticed, or be stuck."""
@@ -95,7 +103,7 @@ class Watch:
         if partition is None or partition.held_under(fence) or self.tenures.current != (key, fence):
             return
         ending = partition.ending_of(fence)
-        if ending is None or ending.outcome not in _ENDED_BY_OWNER:
+        if ending is None or ending.outcome not in ENDED_BY_OWNER:
             self._lose(PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner))
 
     def _lose(self, error: CoordinationError) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, SettingsError, StoreMismatchError
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.storage import normal_root
@@ -85,7 +85,7 @@ def run_handed_over(function: PartitionFunction, report: Report | None = None) -
     report = report or LineReport()
     try:
         handover = _handover()
-        with opened(os.environ[STORE_VARIABLE]) as store:
+        with opened(from_word(os.environ[STORE_VARIABLE])) as store:
             if store.store_id != handover.store_id:
                 raise StoreMismatchError(handover.store_id, store.store_id, "The hand-over of this lease")
             return _Driver(function, handover, store, report).run()
@@ -100,7 +100,7 @@ def _handover() -> HandOver:
         if not os.environ.get(name):
             remedy = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"
             raise SettingsError(name, os.environ.get(name), "is not set in this driver's environment", remedy)
-    return HandOver.from_json(os.environ[HANDOVER_VARIABLE])
+    return HandOver.from_json(from_word(os.environ[HANDOVER_VARIABLE]))
 
 
 class _Driver:
@@ -194,7 +194,7 @@ def _exit_code(endings: list[Ended]) -> int:
 class _Parent:
     """Watches the process that started this driver, its JVM or the task; stops the driver when it is gone.
 
-    :param task: the task's process, ``None`` if it is not known.
+    :param task: the task's process; ``None`` for a driver elsewhere, which its task ends through the cluster.
     """
 
     def __init__(self, task: int | None) -> None:
@@ -202,9 +202,13 @@ class _Parent:
         threading.Thread(target=self._watch, name="parent-watch", daemon=True).start()
 
     def why(self) -> BaseException:
-        """Return why this driver is stopped: a JVM that dies under a living task has failed."""
-        died_alone = os.getppid() != self._parent and self._task is not None and _alive(self._task)
-        return JvmGoneError() if died_alone else stopped()
+        """Return why this driver is stopped: a JVM that dies under a living task, or elsewhere, has failed.
+
+        A cluster that stops a driver signals its Python process, too, or leaves none of them alive.
+        """
+        if os.getppid() == self._parent:
+            return stopped()
+        return JvmGoneError() if self._task is None or _alive(self._task) else stopped()
 
     def _watch(self) -> None:
         while os.getppid() == self._parent:

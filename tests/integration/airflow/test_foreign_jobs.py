@@ -100,7 +100,7 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
     ("arguments", "message"),
     [
         ({"conn_id": "no_such"}, "conn_id='no_such': is not a defined Airflow connection"),
-        ({"deploy_mode": "cluster"}, "deploy_mode='cluster': starts the driver of local[1] on another machine"),
+        ({"deploy_mode": "cluster"}, "deploy_mode='cluster': cannot work with master local[1]"),
         ({"spark_binary": "spark3-submit"}, "spark_binary='spark3-submit': is not on this worker's PATH"),
         ({"source": "fligths"}, "source='fligths': is unknown to store"),
     ],

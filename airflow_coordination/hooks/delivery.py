@@ -1,0 +1,109 @@
+"""What one submission gives its driver to open the store and to go on with the tenure, and by which way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from airflow_coordination.hooks.amazon import for_driver_elsewhere
+from airflow_coordination.hooks.connection import StoreConnection, dynamodb_options, sql_text
+from airflow_coordination.hooks.credentials import REMEDIES, Driver, Opens, Way, way_of
+from airflow_coordination.hooks.one_machine import is_one_machine, refuse_one_machine
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, as_word
+from airflow_coordination.stores.locate import hide_password
+
+_VARIABLES: Final = {Driver.YARN: "spark.yarn.appMasterEnv.", Driver.KUBERNETES: "spark.kubernetes.driverEnv."}
+_SECRET_VARIABLE: Final = "spark.kubernetes.driver.secretKeyRef."
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What goes to one driver.
+
+    :param driver: where it runs.
+    :param environment: for the environment of spark-submit: may hold credentials.
+    :param configuration: for Spark's configuration, which everybody can read: holds none.
+    :param foreign: the job knows nothing of leases, so nothing is sent to it.
+    """
+
+    driver: Driver
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    foreign: bool = False
+
+    def with_tenure(self, tenure: HandOver) -> Delivery:
+        """Return it with the tenure, by which the processes of spark-submit are found again, too."""
+        text = tenure.to_json()
+        marked = {**self.environment, HANDOVER_VARIABLE: text}
+        if self.driver is Driver.HERE or self.foreign:
+            return Delivery(self.driver, marked, self.configuration, self.foreign)
+        sent = {_VARIABLES[self.driver] + HANDOVER_VARIABLE: as_word(text)}
+        return Delivery(self.driver, marked, {**self.configuration, **sent})
+
+
+def deliver(connection: StoreConnection, driver: Driver, *, foreign: bool = False) -> Delivery:
+    """Return how ``connection``'s store reaches a driver, which is decided before anything is acquired (promise X4).
+
+    :param foreign: the job is no Python program, so it knows nothing of leases: elsewhere it gets no store.
+    :raises SettingsError: when it cannot, saying what to do instead; when the AWS connection makes no sense.
+    :raises StoreUnavailableError: when the service that gives a role's credentials does not answer.
+    """
+    opens = what_opens(connection)
+    way = way_of(driver, opens, foreign=foreign, secret=connection.driver_secret is not None)
+    if way is Way.REFUSED:
+        raise _refusal(connection, driver, opens)
+    if way is Way.ENVIRONMENT:
+        return Delivery(driver, connection.driver_environment())
+    if way is Way.NONE:
+        return Delivery(driver, foreign=True)
+    variables, store = _in_the_open(connection)
+    prefix = _VARIABLES[driver]
+    sent = {prefix + name: text for name, text in variables.items()}
+    if way is Way.SECRET:
+        return Delivery(driver, {}, {**sent, _SECRET_VARIABLE + STORE_VARIABLE: str(connection.driver_secret)})
+    return Delivery(driver, {}, {**sent, prefix + STORE_VARIABLE: as_word(store)})
+
+
+def what_opens(connection: StoreConnection) -> Opens:
+    """Return the kind of the store and of what opens it.
+
+    An AWS connection beside a store in SQL is for the driver's S3; its keys count like those of a store.
+    """
+    store = connection.store
+    if store.kind == "in_memory":
+        return Opens.MEMORY
+    if is_one_machine(store):
+        return Opens.FILE
+    options = dynamodb_options(store)
+    if connection.amazon is not None:
+        told = for_driver_elsewhere(connection.amazon, options)
+        if told is None:
+            return Opens.KEYS
+        options = told[1]
+    if options is not None:
+        return Opens.EXTERNAL_ID if options.sts_external_id else Opens.ROLE
+    return Opens.SQL if hide_password(store.url) == store.url else Opens.SQL_PASSWORD
+
+
+def _in_the_open(connection: StoreConnection) -> tuple[dict[str, str], str]:
+    """Return the variables and the text of the store for a driver elsewhere."""
+    options = dynamodb_options(connection.store)
+    told = for_driver_elsewhere(connection.amazon, options) if connection.amazon is not None else None
+    variables, options = told or ({}, options)
+    return variables, options.url if options else sql_text(connection.store)
+
+
+def _refusal(connection: StoreConnection, driver: Driver, opens: Opens) -> SettingsError:
+    if opens is Opens.MEMORY:
+        remedy = "Use sqlite:///…, postgresql+psycopg://… or dynamodb://…"
+        problem = "lives in one process, so the Spark driver cannot see it"
+        return SettingsError("store", connection.store.url, problem, remedy)
+    if opens is Opens.FILE:
+        return refuse_one_machine(driver)
+    problem = (
+        f"starts the driver {driver}, where what opens the store ({opens.replace('`', '')}) could only go as an "
+        "argument, for everyone on the host to read"
+    )
+    return SettingsError("deploy_mode", "cluster", problem, REMEDIES[driver, opens])

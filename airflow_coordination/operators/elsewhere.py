@@ -1,0 +1,101 @@
+"""A submission whose driver runs elsewhere: the store tells of it, and it outlives its task."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Final
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_coordination.hooks.delivery import Delivery
+from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
+from airflow_coordination.leases import CoordinationError, Fence, Lease, SourceCoordinator
+from airflow_coordination.operators.choice import Memory
+from airflow_coordination.operators.remote import RemoteDriver
+from airflow_coordination.operators.resumption import Resumption
+from airflow_coordination.operators.watch import Watch
+from airflow_coordination.operators.watch_elsewhere import WatchElsewhere
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+
+log = logging.getLogger(__name__)
+
+TIME_TO_GIVE_BACK: Final = 3.0
+"""Seconds; Airflow ends a task 5 seconds after it asked it to end."""
+
+
+class DriverElsewhere:
+    """One submission, or what is left of that of an earlier try.
+
+    :param operator: the Spark operator, which knows how to ask its cluster.
+    :param hook: submits.
+    :param coordinator: in the name of the task.
+    :param context: of the running try.
+    """
+
+    def __init__(
+        self,
+        operator: LeasedSparkSubmitOperator,
+        hook: LeasedSparkSubmitHook,
+        coordinator: SourceCoordinator,
+        context: Context,
+    ) -> None:
+        self._hook, self._coordinator = hook, coordinator
+        self._several = operator.max_leases > 1
+        self._driver = RemoteDriver(operator, hook, context)
+        self._killed = threading.Event()
+        self.task_pid: int | None = None
+        """Nothing the driver could look at."""
+
+    def adopt(self, memory: Memory, try_number: int) -> Lease | None:
+        """Return the tenure of a driver that outlived the try before, ``None`` when there is none to watch over."""
+        return Resumption(self._coordinator, memory, self._driver, self._pause).adopt(try_number)
+
+    def start(self, lease: Lease, delivery: Delivery) -> Watch:
+        """Prepare the submission, and return the watch over it."""
+        self._hook.hand_over(delivery, lambda report: None)
+        return WatchElsewhere(self._coordinator, lease, self._driver.end, several=self._several)
+
+    def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:
+        """Return whether the task may end the tenures in the driver's place; what it missed of them it looks up."""
+        if stopped:
+            self._driver.end()
+        elif error is not None and not self._has_ended():
+            log.warning(
+                "Driver %s goes on without this task, and ends its tenure by itself; the next try adopts it. %s",
+                self._driver.name,
+                "Nobody renews meanwhile" if not watch.began else "It renews by itself",
+            )
+            return False
+        if isinstance(watch, WatchElsewhere) and watch.lost is None:
+            watch.look()
+        return True
+
+    def kill(self) -> None:
+        """Have the cluster end the driver, and give back what it holds: a poll may last longer than Airflow waits."""
+        self._killed.set()
+        giver = threading.Thread(target=self._give_back, name="give-back", daemon=True)
+        giver.start()
+        self._driver.end()
+        giver.join(TIME_TO_GIVE_BACK)
+
+    def _has_ended(self) -> bool:
+        if self._hook.polled and self._driver.name is not None:
+            return self._driver.is_surely_over()
+        self._hook.terminate()
+        return not self._hook.was_interrupted
+
+    def _give_back(self) -> None:
+        try:
+            for held in self._coordinator.held_by_task():
+                self._coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
+        except CoordinationError as error:
+            log.error("The lease could not be given back: %s", error)
+
+    def _pause(self, seconds: float) -> None:
+        if self._killed.wait(seconds):
+            raise AirflowException("The task was ended while it looked after a driver of an earlier try")

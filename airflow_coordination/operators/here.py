@@ -1,0 +1,49 @@
+"""A submission whose driver runs on the worker: it reports to its task, and ends with it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from airflow_coordination.hooks.delivery import Delivery
+from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
+from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.operators.choice import Memory
+from airflow_coordination.operators.reports import DriverReports
+from airflow_coordination.operators.watch import Watch
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+
+class DriverHere:
+    """One submission.
+
+    :param hook: submits.
+    :param coordinator: in the name of the task.
+    :param context: of the running try.
+    """
+
+    def __init__(self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context) -> None:
+        self._hook, self._coordinator, self._context = hook, coordinator, context
+        self.task_pid: int | None = os.getpid()
+        """The process without which the driver must not live."""
+
+    def adopt(self, memory: Memory, try_number: int) -> Lease | None:
+        """Return ``None``: no driver outlives its task here."""
+        return None
+
+    def start(self, lease: Lease, delivery: Delivery) -> Watch:
+        """Prepare the submission, and return the watch over it."""
+        watch = Watch(self._coordinator, lease, self._hook.terminate)
+        self._hook.hand_over(delivery, DriverReports(self._context, watch))
+        return watch
+
+    def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:
+        """End what the submission may have left; return whether the task may end the tenures in the driver's place."""
+        self._hook.terminate()
+        return True
+
+    def kill(self) -> None:
+        """End the driver; the lease is given back as the task unwinds."""
+        self._hook.terminate()
