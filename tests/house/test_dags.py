@@ -15,7 +15,7 @@ touched = []
 sys.addaudithook(lambda event, args: touched.append((event, args)) if event in {
     "socket.connect", "socket.getaddrinfo", "sqlite3.connect"} else None)
 found = runpy.run_path(sys.argv[1])
-dags = [each for each in gc.get_objects() if isinstance(each, DAG)]
+dags = [each for each in gc.get_objects() if issubclass(type(each), DAG)]  # no question to lazy objects
 sys.exit(f"touched {touched}" if touched else None if dags else "no DAG in it")
 """
 
