@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
 import psutil  # type: ignore[import-untyped]
 
 _PR_SET_PDEATHSIG: Final = 1
+_TICK: Final = 0.05
 _libc = ctypes.CDLL(None)
 
 
@@ -45,10 +47,30 @@ def end_marked(name: str, value: str, grace: float = 2.0) -> int:
     """End these processes: SIGTERM, then SIGKILL for those left after ``grace`` seconds; return how many there were."""
     found = list(marked_processes(name, value))
     _signal(found, signal.SIGTERM)
-    _, left = psutil.wait_procs(found, timeout=grace)
+    left = _living_after(found, grace)
     _signal(left, signal.SIGKILL)
-    psutil.wait_procs(left, timeout=1.0)
+    _living_after(left, 1.0)
     return len(found)
+
+
+def _living_after(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Wait until the processes are dead, but leave their exit codes to whoever started them.
+
+    psutil's own waiting would collect those of this process's children, and ``subprocess`` would then report 0.
+    """
+    deadline = time.monotonic() + seconds
+    while living := [process for process in processes if _lives(process)]:
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(_TICK)
+    return living
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _signal(processes: list[psutil.Process], number: signal.Signals) -> None:

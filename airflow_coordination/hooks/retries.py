@@ -70,5 +70,8 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
 
 
 def default_retry_policy() -> CoordinationRetryPolicy:
-    """Return the policy our operators use unless they are given another."""
+    """Return the policy our operators use unless they are given another, also by their DAG's ``default_args``.
+
+    They set it after Airflow's own constructor: ``partial()`` passes every argument, those not given as ``None``.
+    """
     return CoordinationRetryPolicy()

@@ -77,24 +77,27 @@ def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: 
 
 
 def _end(coordinator: SourceCoordinator, lease: Lease, key: str, fence: Fence, end: End) -> None:
-    if end.error is None and end.may_complete and not end.began:
-        coordinator.complete(lease)
-    elif end.stopped:
+    if end.stopped:
         coordinator.give_up_for_dead_owner(key, fence)
+    elif end.error is None and end.may_complete and not end.began:
+        coordinator.complete(lease)
     else:
         coordinator.fail_for_dead_owner(key, fence, end.reason)
 
 
-def report(coordinator: SourceCoordinator, tenures: Tenures, cause: BaseException | None) -> None:
+def report(
+    coordinator: SourceCoordinator, tenures: Tenures, cause: BaseException | None, *, stopped: bool = False
+) -> None:
     """Say how the newest tenure ended, and those that failed; raise what the first that did not end well deserves.
 
     :param cause: what the submission raised.
-
+    :param stopped: whether the submission was ended on purpose, so that giving up was not its own decision.
     :raises PartitionFailedError: it failed, and waits or is parked.
     :raises PartitionNotOwnedError: somebody else ended it.
     """
     newest = dict([tenures.current])
-    found = (_error_of(coordinator, key, fence, cause) for key, fence in {**tenures.unfinished, **newest}.items())
+    forced = stopped or cause is not None
+    found = (_error_of(coordinator, key, fence, forced) for key, fence in {**tenures.unfinished, **newest}.items())
     errors = [error for error in found if error is not None]
     for error in errors[1:]:
         log.error("%s", error)
@@ -102,9 +105,7 @@ def report(coordinator: SourceCoordinator, tenures: Tenures, cause: BaseExceptio
         raise errors[0] from cause
 
 
-def _error_of(
-    coordinator: SourceCoordinator, key: str, fence: Fence, cause: BaseException | None
-) -> CoordinationError | None:
+def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bool) -> CoordinationError | None:
     partition = coordinator.partition(key)
     if partition is None:
         return PartitionNotFoundError(key, coordinator.source)
@@ -113,7 +114,7 @@ def _error_of(
         return OutcomeUnknownError(f"the work on partition {shown(key)}", "the store no longer remembers this tenure")
     if ending.outcome is Outcome.FAILED:
         return PartitionFailedError(key, partition.last_error or "it failed", _available_at(partition, ending))
-    if ending.outcome is Outcome.GIVEN_UP and cause is not None:
+    if ending.outcome is Outcome.GIVEN_UP and forced:
         return PartitionFailedError(key, "its driver was stopped", _available_at(partition, ending))
     if ending.outcome in (Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP):
         log.info("%s", _told(partition, ending))

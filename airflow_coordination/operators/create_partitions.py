@@ -45,8 +45,8 @@ class CreatePartitionsOperator(BaseOperator):
         ownership_timeout: timedelta | float | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("retry_policy", default_retry_policy())
         super().__init__(**kwargs)
+        self.retry_policy = self.retry_policy or default_retry_policy()
         if not callable(supplier):
             raise SettingsError("supplier", supplier, "cannot be called", "Give a function that takes the global state")
         self.source = source

@@ -100,8 +100,8 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
         no_progress_timeout: timedelta | float | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("retry_policy", default_retry_policy())
         super().__init__(**kwargs)
+        self.retry_policy = self.retry_policy or default_retry_policy()
         self.source = source
         self.hint = hint
         self.coordination_conn_id = coordination_conn_id
@@ -129,7 +129,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
             warn_of_run_dates(self.task_id, source, templated)
 
-    def execute(self, context: Context) -> dict[str, Any] | None:
+    def execute(self, context: Context) -> dict[str, Any] | None:  # type: ignore[override]
         """Acquire a partition, submit the application, watch over it, and report how the partition's tenure ended.
 
         :return: how many tenures ended in which way, and the first partitions; ``None`` without any.
@@ -196,7 +196,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             raise watch.lost from error
         if error is not None and (self._killed or not over):
             raise error
-        report(coordinator, watch.tenures, error)
+        report(coordinator, watch.tenures, error, stopped=self._killed)
         tell_outlets(context, watch.tenures.done)
         return watch.tenures.summary()
 

@@ -62,8 +62,8 @@ class PartitionsSensor(BaseSensorOperator):
         partition_prefix: str | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("retry_policy", default_retry_policy())
         super().__init__(poke_interval=sweep_interval() if poke_interval is None else poke_interval, **kwargs)
+        self.retry_policy = self.retry_policy or default_retry_policy()
         if until not in list(Until):
             raise SettingsError("until", until, "is nothing to wait for", "Give 'claimable' or 'completed'")
         if max_hints is not None and max_hints < 1:

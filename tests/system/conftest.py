@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.postgres import fresh_database
-from tests.system.harness import MARK, START_UP, Airflow, environment, marked, wait_for
+from tests.system.harness import HOME_VARIABLE, START_UP, Airflow, environment, marked, wait_for
 
 
 def _hear_interrupts() -> None:
@@ -22,10 +23,8 @@ def _hear_interrupts() -> None:
 
 @pytest.fixture(scope="session")
 def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the session's Airflow; its DAGs are in ``dags``."""
-    home = tmp_path_factory.mktemp("airflow")
-    (home / "dags").mkdir()
-    return home
+    """The home of the session's Airflow."""
+    return tmp_path_factory.mktemp("airflow")
 
 
 @pytest.fixture(scope="session")
@@ -39,32 +38,48 @@ def store_url(postgres_cluster: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def start_airflow(airflow_home: Path, store_url: str) -> Iterator[Callable[[], Airflow]]:
-    """Start Airflow once the DAG files are there; end every process of it at the end."""
-    environ = environment(airflow_home, store_url)
-    started: list[subprocess.Popen[bytes]] = []
+def store(store_url: str) -> Iterator[PartitionStore]:
+    """The session's store, opened by the tests themselves."""
+    store = open_store(store_url)
+    yield store
+    store.close()
 
-    def start() -> Airflow:
-        log = (airflow_home / "standalone.log").open("wb")
+
+@pytest.fixture(scope="session")
+def environ(airflow_home: Path, postgres_cluster: str, store_url: str) -> Iterator[dict[str, str]]:
+    """The environment of the session's Airflow, whose own database is another one of the same server."""
+    with fresh_database(postgres_cluster) as metadata_url:
+        yield environment(airflow_home, metadata_url, store_url)
+
+
+@pytest.fixture(scope="session")
+def airflow(airflow_home: Path, environ: dict[str, str]) -> Iterator[Airflow]:
+    """The running Airflow, which has read every file of the DAG folder; every process of it ends with the session."""
+    with (airflow_home / "standalone.log").open("wb") as log:
         subprocess.run(["airflow", "db", "migrate"], env=environ, check=True, stdout=log, stderr=log)
-        started.append(
-            subprocess.Popen(
-                ["airflow", "standalone"], env=environ, stdout=log, stderr=log, preexec_fn=_hear_interrupts
-            )
+        process = subprocess.Popen(
+            ["airflow", "standalone"], env=environ, stdout=log, stderr=log, preexec_fn=_hear_interrupts
         )
-        airflow = Airflow(airflow_home, environ["AIRFLOW__API__BASE_URL"])
-        wait_for(airflow.healthy, START_UP, f"Airflow is healthy (see {airflow_home}/standalone.log)")
-        airflow.log_in()
-        return airflow
-
-    yield start
-    for process in started:
-        process.send_signal(signal.SIGINT)  # SIGTERM would leave its components behind
         try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    left = marked(MARK, str(airflow_home))
+            yield _ready(Airflow(airflow_home, environ["AIRFLOW__API__BASE_URL"]))
+        finally:
+            _end(process, airflow_home)
+
+
+def _ready(airflow: Airflow) -> Airflow:
+    wait_for(airflow.healthy, START_UP, f"Airflow is healthy (see {airflow.home}/standalone.log)")
+    airflow.log_in()
+    wait_for(airflow.knows_all_dags, START_UP, "the DAGs are known")
+    return airflow
+
+
+def _end(standalone: subprocess.Popen[bytes], home: Path) -> None:
+    standalone.send_signal(signal.SIGINT)  # SIGTERM would leave its components behind
+    try:
+        standalone.wait(30)
+    except subprocess.TimeoutExpired:
+        standalone.kill()
+    left = marked(HOME_VARIABLE, str(home))
     for process in left:
         process.terminate()
     for process in psutil.wait_procs(left, timeout=5)[1]:

@@ -18,7 +18,9 @@ import psutil
 import pytest
 
 START_UP = 300.0
-MARK = "COORDINATION_SYSTEM_TEST"
+HOME_VARIABLE = "COORDINATION_SYSTEM_HOME"
+"""Tells DAG files and jobs where the tests' Airflow lives; its processes are found again by it."""
+DAGS = Path(__file__).parent / "dags"
 CANARY = "canary-7c2e"
 """The store's password; the server lets everyone in, and whoever finds it in a log has found a leak."""
 
@@ -78,36 +80,48 @@ class Airflow:
     def log_in(self) -> None:
         self.token = self.call("POST", "/auth/token", {"username": "admin", "password": "admin"})["access_token"]
 
-    def knows(self, dag_id: str) -> bool:
+    def knows_all_dags(self) -> bool:
+        """Return whether every file of the DAG folder was read; one that cannot be read fails the test."""
         errors = self.call("GET", "/api/v2/importErrors")["import_errors"]
         assert errors == [], errors[0]["stack_trace"]
-        return any(dag["dag_id"] == dag_id for dag in self.call("GET", "/api/v2/dags")["dags"])
+        known = {Path(dag["fileloc"]).name for dag in self.call("GET", "/api/v2/dags?limit=100")["dags"]}
+        return {path.name for path in DAGS.glob("*.py")} <= known
 
     def trigger(self, dag_id: str) -> str:
         self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": False})
         return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
 
-    def task(self, dag_id: str, run_id: str, task_id: str = "process") -> dict[str, Any]:
-        return dict(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"))
+    def task(self, dag_id: str, run_id: str, task_id: str = "process", map_index: int | None = None) -> dict[str, Any]:
+        instance = task_id if map_index is None else f"{task_id}/{map_index}"
+        return dict(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{instance}"))
 
     def log(self, dag_id: str, run_id: str) -> str:
         folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}"
         return "\n".join(path.read_text() for path in sorted(folder.rglob("*.log")))
 
+    def said(self, dag_id: str, run_id: str, what: str) -> dict[str, Any]:
+        """Return the first entry of the task's log whose event contains ``what``."""
+        entries = (json.loads(line) for line in self.log(dag_id, run_id).splitlines())
+        return next(entry for entry in entries if what in str(entry.get("event")))
 
-def environment(home: Path, store_url: str) -> dict[str, str]:
-    """Return the environment of every process of this Airflow; nothing of it is shared with another."""
+
+def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]:
+    """Return the environment of every process of this Airflow; nothing of it is shared with another.
+
+    :param metadata_url: Airflow's own database, on PostgreSQL.
+    """
     port, worker_logs, trigger_logs, scheduler_health = free_ports(4)
     (home / "passwords.json").write_text(json.dumps({"admin": "admin"}))
     settings = {
         "CORE__LOAD_EXAMPLES": "False",
-        "CORE__DAGS_FOLDER": str(home / "dags"),
+        "CORE__DAGS_FOLDER": str(DAGS),
         "CORE__EXECUTOR": "LocalExecutor",
-        "CORE__PARALLELISM": "8",
+        "CORE__PARALLELISM": "24",
         "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
         "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
-        "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        "DATABASE__SQL_ALCHEMY_CONN": metadata_url,
+        "DATABASE__SQL_ALCHEMY_CONN_ASYNC": metadata_url,
         "API__PORT": str(port),
         "API__HOST": "127.0.0.1",
         "API__BASE_URL": f"http://127.0.0.1:{port}",
@@ -116,7 +130,10 @@ def environment(home: Path, store_url: str) -> dict[str, str]:
         "LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
         "SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(scheduler_health),
         "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+        "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
+        "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
         "COORDINATION__SWEEP_INTERVAL": "2",
+        "COORDINATION__OUTPUT_ROOT": str(home / "published"),
     }
     spark = {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}
     store = {"conn_type": "coordination", "host": store_url, "password": CANARY}
@@ -129,7 +146,8 @@ def environment(home: Path, store_url: str) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        MARK: str(home),
+        HOME_VARIABLE: str(home),
+        "COORDINATION_SYSTEM_TESTS": str(DAGS.parent),
     }
 
 

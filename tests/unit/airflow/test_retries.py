@@ -3,10 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from airflow.sdk.definitions.retry_policy import RetryAction
+from airflow.sdk import DAG
+from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction
 
-from airflow_coordination.hooks.retries import PartitionFailedError, default_retry_policy
+from airflow_coordination.hooks.retries import CoordinationRetryPolicy, PartitionFailedError, default_retry_policy
 from airflow_coordination.leases import Fence, PartitionNotOwnedError, SettingsError, StoreUnavailableError
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 POLICY = default_retry_policy()
 
@@ -34,3 +37,17 @@ def test_a_failed_partition_is_retried_when_it_can_be_acquired():
 
 def test_a_store_outage_is_retried_soon():
     assert POLICY.evaluate(StoreUnavailableError("acquire", "refused"), 1, 3).retry_delay == timedelta(seconds=15)
+
+
+def test_a_mapped_task_has_the_policy_too():
+    """``partial()`` passes every argument to the constructor, those not given as ``None``."""
+    with DAG("mapped", schedule=None):
+        mapped = LeasedSparkSubmitOperator.partial(task_id="process", source="flights").expand(hint=["a"])
+    assert isinstance(mapped.unmap({"hint": "a"}).retry_policy, CoordinationRetryPolicy)
+
+
+def test_a_policy_of_the_users_own_stands():
+    own = ExceptionRetryPolicy([])
+    assert CreatePartitionsOperator(task_id="c", source="s", supplier=list, retry_policy=own).retry_policy is own
+    with DAG("defaults", schedule=None, default_args={"retry_policy": own}):
+        assert PartitionsSensor(task_id="wait", source="flights").retry_policy is own
