@@ -132,6 +132,8 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
         "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        "TRIGGERER__JOB_HEARTBEAT_SEC": "2",
+        "TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",
         "COORDINATION__SWEEP_INTERVAL": "2",
         "COORDINATION__OUTPUT_ROOT": str(home / "published"),
     }

@@ -8,15 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from datetime import timedelta
 
 import psutil
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
 from tests.system.case import Case, Result
 from tests.system.events import EVENTS, OWNERSHIP_TIMEOUT, TIMEOUT
-from tests.system.harness import CANARY, wait_for
+from tests.system.harness import CANARY
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(1200)]
 
@@ -113,19 +111,6 @@ def test_the_kill_contract(results, event):
     assert result.exact
     assert result.gone < CLEAN_WITHIN
     assert result.free < within
-
-
-def test_a_sensor_waits_in_the_triggerer_until_a_partition_opens_again(airflow, store):
-    coordinator = SourceCoordinator(store, "waits", "test")
-    coordinator.create_partitions(["p"])
-    coordinator.close(coordinator.get_next_partition(), reopen_after=timedelta(hours=1))
-    run_id = airflow.trigger("waits")
-    wait_for(lambda: airflow.task("waits", run_id)["state"] == "deferred", 120, "the sensor waits without a worker")
-    coordinator.park("p", by="test", why="test")
-    coordinator.reopen("p", by="test", why="test")
-    started = time.monotonic()
-    wait_for(lambda: airflow.task("waits", run_id)["state"] == "success", 120, "the sensor has seen it")
-    print(f"\nThe sensor ended {time.monotonic() - started:.1f} s after a partition became claimable")
 
 
 def test_nothing_secret_is_in_a_log_or_an_argument(airflow):

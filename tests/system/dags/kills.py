@@ -28,6 +28,3 @@ for event in EVENTS:
 
 with DAG("sweeps_host_lost", schedule=None):
     PartitionsSensor(task_id="process", source="host_lost", until="completed")
-
-with DAG("waits", schedule=None):
-    PartitionsSensor(task_id="process", source="waits")

@@ -1,0 +1,134 @@
+"""Waiting without a worker, and waking by work alone, under a real scheduler and with triggerers that die."""
+
+from __future__ import annotations
+
+import signal
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
+from tests.system.harness import wait_for
+from tests.system.triggerers import TAKEN_OVER, Triggerers
+
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600)]
+
+WITHIN = 10.0
+"""Seconds; the promise is poll (2 s) + 5, and this machine may be busy with other tests."""
+KEYS = [f"p{number}" for number in range(5)]
+
+
+@pytest.fixture(scope="module")
+def triggerers(airflow, environ):
+    return Triggerers(airflow, environ)
+
+
+class Waiting:
+    """A sensor that waits in the triggerer for partitions that are closed."""
+
+    def __init__(self, airflow, store, name, closed_for):
+        self.airflow, self.name = airflow, name
+        self.coordinator = SourceCoordinator(store, name, "test")
+        self.coordinator.create_partitions(KEYS)
+        for _ in KEYS:
+            self.coordinator.close(self.coordinator.get_next_partition(), reopen_after=closed_for)
+        self.run_id = airflow.trigger(name)
+        wait_for(lambda: self.task["state"] == "deferred", 120, "the sensor waits without a worker")
+
+    @property
+    def task(self):
+        return self.airflow.task(self.name, self.run_id)
+
+    def open_all(self):
+        """Let all of them be due now, at once."""
+        for key in KEYS:
+            self.coordinator.park(key, by="test", why="test")
+        for key in KEYS:
+            self.coordinator.reopen(key, by="test", why="test")
+
+    def check_ends_well(self):
+        """It ends once, and each partition was reopened once and is free to be acquired once."""
+        started = time.monotonic()
+        wait_for(lambda: self.task["state"] == "success", 120, f"the sensor has seen it ({self.task['state']})")
+        print(f"\n{self.name}: the sensor ended {time.monotonic() - started:.1f} s later")
+        assert self.task["try_number"] == 1
+        for key in KEYS:
+            found = self.coordinator.partition(key)
+            assert (found.status, found.closed_count, found.token) == (PartitionStatus.UNASSIGNED, 1, 1)
+
+
+def runs_of(airflow, dag_id):
+    found = airflow.call("GET", f"/api/v2/dags/{dag_id}/dagRuns?limit=100&order_by=run_after")
+    return found["dag_runs"]
+
+
+def test_a_dag_whose_run_ended_is_started_again_by_a_partition_that_becomes_due(airflow, store):
+    """By work alone: nobody triggers it, and it has no schedule."""
+    coordinator = SourceCoordinator(store, "wakes", "test")
+    airflow.call("PATCH", "/api/v2/dags/wakes", {"is_paused": False})
+    coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 30})])
+    wait_for(lambda: coordinator.partition("p").status is PartitionStatus.CLOSED, 120, "the first run took new work")
+    due = coordinator.partition("p").reopen_at
+    wait_for(lambda: [run["state"] for run in runs_of(airflow, "wakes")] == ["success"], 60, "the first run ended")
+    assert store.now() < due
+
+    wait_for(lambda: len(runs_of(airflow, "wakes")) == 2, 60, "a second run started")
+    again = wait_for(lambda: runs_of(airflow, "wakes")[1]["start_date"], 60, "the second run started")
+    late = (datetime.fromisoformat(again) - due).total_seconds()
+    print(f"\nThe DAG was started {late:.1f} s after the partition was due")
+    assert 0 <= late < WITHIN
+
+    wait_for(lambda: coordinator.partition("p").status is PartitionStatus.COMPLETED, 120, "the second run took it")
+    wait_for(lambda: runs_of(airflow, "wakes")[1]["state"] == "success", 60, "the second run ended")
+    assert [run["run_type"] for run in runs_of(airflow, "wakes")] == ["asset_triggered"] * 2
+
+
+def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, store):
+    waits = Waiting(airflow, store, "waits", timedelta(hours=1))
+    waits.open_all()
+    opened = time.monotonic()
+    waits.check_ends_well()
+    assert time.monotonic() - opened < 2 * WITHIN  # Airflow starts the task again in a worker, to end it
+
+
+def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
+    """The other one takes its sensors over; nothing is lost, nothing is reopened twice."""
+    waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=20))
+    other = triggerers.start()
+    wait_for(lambda: triggerers.first.runs(waits.name, waits.run_id), 30, "the first triggerer runs it")
+    triggerers.first.send(signal.SIGKILL)
+    wait_for(lambda: other.runs(waits.name, waits.run_id), TAKEN_OVER, "the other triggerer takes over")
+    waits.check_ends_well()
+    triggerers.first = other
+
+
+def test_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
+    """One is frozen, taken for dead, and comes back (promise L9)."""
+    waits = Waiting(airflow, store, "waits_frozen", timedelta(hours=1))
+    wait_for(lambda: triggerers.first.runs(waits.name, waits.run_id), 30, "the first triggerer runs it")
+    other = triggerers.start()
+    triggerers.first.send(signal.SIGSTOP)
+    try:
+        wait_for(lambda: other.runs(waits.name, waits.run_id), TAKEN_OVER, "the other triggerer takes over")
+    finally:
+        triggerers.first.send(signal.SIGCONT)
+    waits.open_all()
+    waits.check_ends_well()
+    other.send(signal.SIGTERM)
+
+
+def test_partitions_become_due_while_no_triggerer_runs(airflow, store, triggerers):
+    """A restarted triggerer goes on with its sensors, and starts the DAGs that wait for work."""
+    waits = Waiting(airflow, store, "waits_restarted", timedelta(hours=1))
+    triggerers.first.send(signal.SIGTERM)
+    triggerers.first.process.wait(30)
+    waits.open_all()
+    SourceCoordinator(store, "wakes", "test").create_partitions(
+        [PartitionIdentifier("while none ran", payload={"closes_for": 3600})]
+    )
+    runs = len(runs_of(airflow, "wakes"))
+    triggerers.first = triggerers.start()
+    waits.check_ends_well()
+    wait_for(lambda: len(runs_of(airflow, "wakes")) == runs + 1, 60, "the DAG was started")
