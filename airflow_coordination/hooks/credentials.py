@@ -26,7 +26,7 @@ class Opens(StrEnum):
     SQL_PASSWORD = "PostgreSQL, password"
     ROLE = "DynamoDB, the driver's own identity or a role it assumes"
     EXTERNAL_ID = "DynamoDB, a role with an external id"
-    KEYS = "DynamoDB, keys or a profile from `aws_conn_id`"
+    KEYS = "keys or a profile of `aws_conn_id`"
 
 
 class Way(StrEnum):

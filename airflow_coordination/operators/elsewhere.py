@@ -64,16 +64,13 @@ class DriverElsewhere:
         """Return whether the task may end the tenures in the driver's place; what it missed of them it looks up."""
         if stopped:
             self._driver.end()
-        elif error is not None and not self._has_ended():
-            log.warning(
-                "Driver %s goes on without this task, and ends its tenure by itself; the next try adopts it. %s",
-                self._driver.name,
-                "Nobody renews meanwhile" if not watch.began else "It renews by itself",
-            )
-            return False
+        over = stopped or error is None or self._has_ended()
         if isinstance(watch, WatchElsewhere) and watch.lost is None:
             watch.look()
-        return True
+        if not over:
+            name, renews = self._driver.name, "renews its lease" if watch.began else "is renewed by nobody"
+            log.warning("Driver %s goes on without this task, and %s; the next try adopts it", name, renews)
+        return over
 
     def kill(self) -> None:
         """Have the cluster end the driver, and give back what it holds: a poll may last longer than Airflow waits."""

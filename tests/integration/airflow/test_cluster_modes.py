@@ -1,0 +1,294 @@
+"""LeasedSparkSubmitOperator around drivers elsewhere, with a stand-in for YARN at the Spark hook's own boundaries."""
+
+import json
+import os
+import signal
+import threading
+import time
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
+from tests.integration.airflow.yarn import Yarn, resource_manager, write_submit
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(120)]
+
+WAIT = """
+(folder / "began").touch()
+while not (folder / "go").exists():
+    coordinator.renew(lease)
+    time.sleep(0.05)
+"""
+COMPLETE = "coordinator.complete(lease)"
+CANARY = "canary-91ac"
+
+
+@pytest.fixture
+def flights(postgres_url, monkeypatch):
+    from airflow_coordination.stores import open_store
+
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection(postgres_url)))
+    store = open_store(postgres_url)
+    store.setup()
+    coordinator = SourceCoordinator(store, "flights", "test")
+    coordinator.create_partitions(["a"])
+    yield coordinator
+    store.close()
+
+
+def connection(url, **fields):
+    return {"conn_type": "coordination", "host": url, **fields}
+
+
+@pytest.fixture
+def yarn(tmp_path, monkeypatch):
+    """YARN, whose polls come at once."""
+    monkeypatch.setattr(
+        "airflow.providers.apache.spark.hooks.spark_submit.time", SimpleNamespace(sleep=lambda _: time.sleep(0.1))
+    )
+    write_submit(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    yarn = Yarn(tmp_path)
+    with resource_manager(yarn) as url:
+        extra = {"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": url}
+        monkeypatch.setenv("AIRFLOW_CONN_YARN", json.dumps({"conn_type": "spark", "host": "yarn", "extra": extra}))
+        yield yarn
+        yarn.end()
+
+
+@pytest.fixture
+def run(run_dag, request):
+    """Run one mapped task; return its task instance."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
+    def run(application, **arguments):
+        own = {"conn_id": "yarn", "source": "flights", "retry_delay": timedelta(0), "yarn_track_via_rm_api": True}
+        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
+            LeasedSparkSubmitOperator.partial(task_id="process", application=application, **own | arguments).expand(
+                hint=["a"]
+            )
+        [ti] = run_dag(dag).get_task_instances()
+        return ti
+
+    return run
+
+
+def go(yarn):
+    (yarn.folder / "go").touch()
+
+
+def is_adopted(flights):
+    return str(flights.partition("a").owner).endswith("/2")
+
+
+def when_begun(yarn, then):
+    """Do something once, as soon as the driver has begun and the task asks for it."""
+
+    def asked():
+        if (yarn.folder / "began").exists():
+            yarn.on_question = lambda: None
+            then()
+
+    yarn.on_question = asked
+
+
+def test_the_tenure_goes_by_configuration_and_its_driver_ends_it(yarn, flights, run, postgres_url):
+    ti = run(yarn.job(COMPLETE))
+    assert ti.state == "success"
+    partition = flights.partition("a")
+    assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 1)
+    [submission] = yarn.submissions
+    assert "COORDINATION_STORE" not in submission["environment"]
+    assert postgres_url not in str(submission["argv"])
+    assert set(submission["configuration"]) == {
+        "spark.yarn.submit.waitAppCompletion",
+        "spark.yarn.appMasterEnv.COORDINATION_STORE",
+        "spark.yarn.appMasterEnv.COORDINATION_HANDOVER",
+    }
+
+
+def test_a_task_that_cannot_ask_leaves_its_driver_and_the_retry_adopts_it(yarn, flights, run):
+    def adopted():
+        if is_adopted(flights):
+            go(yarn)
+
+    def break_down():
+        yarn.failures = 12  # every poll until the Spark hook gives up, and the task's own question after it
+        yarn.on_question = adopted
+
+    when_begun(yarn, break_down)
+    ti = run(yarn.job(WAIT + COMPLETE), retries=1)
+    assert (ti.state, ti.try_number, len(yarn.submissions), yarn.killed) == ("success", 2, 1, [])
+    partition = flights.partition("a")
+    assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 1)
+    assert [ending.outcome for ending in partition.endings] == [Outcome.COMPLETED]
+
+
+def test_a_driver_that_ended_while_nobody_asked_is_not_submitted_again(yarn, flights, run):
+    def break_down():
+        yarn.failures = 12
+        go(yarn)
+
+    when_begun(yarn, break_down)
+    ti = run(yarn.job(WAIT + COMPLETE), retries=1)
+    assert (ti.state, len(yarn.submissions)) == ("success", 1)
+    assert flights.partition("a").token == 1
+
+
+def test_a_driver_that_dies_without_an_outcome_has_failed_and_is_submitted_again(yarn, flights, run):
+    once = '(folder / "died").exists() or ((folder / "died").touch(), os._exit(9))\n'
+    ti = run(yarn.job(once + COMPLETE), retries=1, retry_delay_of_partition=0)
+    assert (ti.state, ti.try_number, len(yarn.submissions)) == ("success", 2, 2)
+    partition = flights.partition("a")
+    assert [ending.outcome for ending in partition.endings] == [Outcome.FAILED, Outcome.COMPLETED]
+
+
+def test_a_driver_that_dies_while_nobody_watches_is_submitted_again_at_once(yarn, flights, run):
+    once = 'if not (folder / "go").exists():\n    (folder / "began").touch(), time.sleep(600)\n'
+
+    def die():
+        yarn.failures = 12
+        go(yarn)
+        yarn.kill(1)
+
+    when_begun(yarn, die)
+    ti = run(yarn.job(once + COMPLETE), retries=1)
+    assert (ti.state, ti.try_number, len(yarn.submissions)) == ("success", 2, 2)
+    partition = flights.partition("a")
+    assert [ending.outcome for ending in partition.endings] == [Outcome.RETAKEN, Outcome.COMPLETED]
+
+
+def test_a_lost_lease_ends_the_driver(yarn, flights, run, capsys):
+    when_begun(yarn, lambda: flights.release("a", by="ana", why="another cluster"))
+    ti = run(yarn.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=10)
+    assert (ti.state, set(yarn.killed)) == ("failed", {1})
+    assert "is not owned under fence 1-" in capsys.readouterr().out
+    assert flights.partition("a").endings[-1].outcome is Outcome.RELEASED
+
+
+def test_airflow_ending_the_task_ends_the_driver_and_gives_the_lease_back_at_once(yarn, flights, run, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    freed = []
+
+    def end():
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Thread(target=note_when_free).start()
+
+    def note_when_free():
+        started = time.monotonic()
+        while flights.partition("a").status is PartitionStatus.ASSIGNED:
+            time.sleep(0.05)
+        freed.append(time.monotonic() - started)
+
+    when_begun(yarn, end)
+    try:
+        ti = run(yarn.job("(folder / 'began').touch(), time.sleep(600)"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (ti.state, yarn.killed[0]) == ("failed", 1)
+    partition = flights.partition("a")
+    assert (partition.endings[-1].outcome, partition.failures) == (Outcome.GIVEN_UP, 0)
+    assert freed[0] < 5
+
+
+def test_after_an_adoption_too_airflow_can_end_the_driver(yarn, flights, run):
+    """The Spark provider forgets the application's name when it reconnects."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def adopted():
+        if is_adopted(flights):
+            yarn.on_question = lambda: None
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def break_down():
+        yarn.failures = 12
+        yarn.on_question = adopted
+
+    when_begun(yarn, break_down)
+    try:
+        ti = run(yarn.job("(folder / 'began').touch(), time.sleep(600)"), retries=1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (ti.state, yarn.killed[0]) == ("failed", 1)
+    assert flights.partition("a").endings[-1].outcome is Outcome.GIVEN_UP
+
+
+def test_a_drain_elsewhere_is_followed_through_the_store(yarn, flights, run):
+    flights.create_partitions(["b"])
+    both = "lease = coordinator.complete_and_get_next(lease)\n" + WAIT
+    when_begun(yarn, lambda: go(yarn))
+    ti = run(yarn.job(both + "os._exit(9)"), max_leases=2, retries=0)
+    assert ti.state == "failed"
+    assert flights.partition("a").status is PartitionStatus.COMPLETED
+    assert flights.partition("b").endings[-1].outcome is Outcome.FAILED
+
+
+def test_a_job_that_knows_nothing_of_leases_is_renewed_and_completed_by_its_task(yarn, flights, run):
+    jar = yarn.folder / "job.jar"
+    jar.write_text("import os, pathlib\npathlib.Path(__file__ + '.env').write_text(str(dict(os.environ)))")
+    ti = run(str(jar), complete_on_success=True)
+    assert ti.state == "success"
+    assert flights.partition("a").status is PartitionStatus.COMPLETED
+    assert "COORDINATION" not in (yarn.folder / "job.jar.env").read_text()
+
+
+def test_such_a_job_that_succeeded_while_nobody_watched_completes_its_partition(yarn, flights, run):
+    jar = yarn.folder / "job.jar"
+    jar.write_text(f"import pathlib\npathlib.Path('{yarn.folder}/began').touch()")
+
+    def break_down():
+        yarn.failures = 12
+
+    when_begun(yarn, break_down)
+    ti = run(str(jar), complete_on_success=True, retries=1)
+    assert (ti.state, ti.try_number, len(yarn.submissions)) == ("success", 2, 1)
+    partition = flights.partition("a")
+    assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"yarn_track_via_rm_api": False}, "yarn_track_via_rm_api=False: leaves a retry no way to find the driver."),
+        (
+            {
+                "yarn_track_via_rm_api": False,
+                "durable": False,
+                "complete_on_success": True,
+                "conf": {"spark.yarn.submit.waitAppCompletion": "false"},
+            },
+            "conf spark.yarn.submit.waitAppCompletion='false': ends the task at the submission, so that nobody learns",
+        ),
+        (
+            {"conf": {"spark.yarn.submit.waitAppCompletion": "true"}},
+            "conf spark.yarn.submit.waitAppCompletion='true': keeps spark-submit waiting for what is polled.",
+        ),
+        (
+            {"conn_id": "spark_local", "conf": {"spark.submit.deployMode": "cluster"}, "yarn_track_via_rm_api": False},
+            "conf spark.submit.deployMode='cluster': is not seen by Airflow.",
+        ),
+    ],
+    ids=["durable", "untracked", "waiting", "hidden"],
+)
+def test_what_would_not_be_watched_to_its_end_is_refused_first(yarn, flights, run, capsys, arguments, message):
+    assert run(yarn.job(COMPLETE), **arguments).state == "failed"
+    assert message in capsys.readouterr().out
+    assert (flights.partition("a").token, yarn.submissions) == (0, [])
+
+
+def test_a_password_is_refused_before_anything_is_acquired(yarn, flights, run, monkeypatch, postgres_url, capsys):
+    said = connection(postgres_url, password=CANARY)
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(said))
+    assert run(yarn.job(COMPLETE)).state == "failed"
+    assert "deploy_mode='cluster': starts the driver on YARN, where what opens the store" in capsys.readouterr().out
+    assert (flights.partition("a").token, yarn.submissions) == (0, [])
+
+
+def test_without_polls_spark_submit_is_made_to_wait_whatever_the_defaults_say(yarn, flights, run):
+    """The stand-in does not wait, so its driver is not done: this shows what it was told."""
+    run(yarn.job(COMPLETE), yarn_track_via_rm_api=False, durable=False)
+    assert yarn.submissions[0]["configuration"]["spark.yarn.submit.waitAppCompletion"] == "true"

@@ -1,0 +1,161 @@
+"""Which way the store and the tenure take to a driver, and that nothing secret takes an open one (promise X4)."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.credentials import MATRIX, MODES, REMEDIES, Driver, Opens, Way, way_of
+from airflow_coordination.hooks.delivery import deliver, what_opens
+from airflow_coordination.leases import Fence, HandOver, Settings, SettingsError
+from airflow_coordination.leases.handover import from_word
+
+CANARY = "canary-e31b"
+ROLE = "arn:aws:iam::123456789012:role/Worker"
+SQL = "postgresql+psycopg://me@db/c"
+STORES = {
+    Opens.MEMORY: {"host": "memory://"},
+    Opens.FILE: {"host": "sqlite:////var/lib/c.db"},
+    Opens.SQL: {"host": SQL},
+    Opens.SQL_PASSWORD: {"host": SQL, "password": CANARY},
+    Opens.ROLE: {"host": f"dynamodb://Table?region=eu-west-1&sts_role_arn={ROLE}"},
+    Opens.EXTERNAL_ID: {"host": f"dynamodb://Table?sts_role_arn={ROLE}&sts_external_id={CANARY}"},
+    Opens.KEYS: {"host": "dynamodb://Table?region=eu-west-1", "aws": {"login": "AKIA", "password": CANARY}},
+}
+CELLS = [(driver, opens) for driver in Driver for opens in Opens]
+
+
+@pytest.fixture
+def connection(monkeypatch):
+    """Return what a connection to a store says."""
+
+    def make(host, password=None, aws=None, **extra):
+        said = {"conn_type": "coordination", "host": host, "password": password, "extra": extra}
+        if aws is not None:
+            said["extra"]["aws_conn_id"] = "amazon"
+            monkeypatch.setenv("AIRFLOW_CONN_AMAZON", json.dumps({"conn_type": "aws", **aws}))
+        monkeypatch.setenv("AIRFLOW_CONN_STORE", json.dumps(said))
+        return CoordinationHook("store").connection
+
+    return make
+
+
+def tenure():
+    return HandOver(
+        source='fl"ights',
+        partition_prefix=None,
+        key="{{ $HOME }}",
+        fence=Fence(7, "3f9c"),
+        owner="host/dag/run/task/0/1",
+        settings=Settings(no_progress_timeout=timedelta(minutes=5)),
+        store_id="s",
+    )
+
+
+@pytest.mark.parametrize(("driver", "opens"), CELLS)
+def test_every_combination_is_decided(connection, driver, opens):
+    said = connection(**STORES[opens])
+    assert what_opens(said) is opens
+    way = way_of(driver, opens)
+    if way is Way.REFUSED:
+        with pytest.raises(SettingsError) as refused:
+            deliver(said, driver)
+        assert CANARY not in str(refused.value)
+        return
+    delivery = deliver(said, driver).with_tenure(tenure())
+    assert CANARY not in str(delivery.configuration)
+    assert bool(delivery.configuration) == (way is Way.CONFIGURATION)
+    assert ("COORDINATION_STORE" in delivery.environment) == (way is Way.ENVIRONMENT)
+
+
+@pytest.mark.parametrize("opens", [opens for opens in Opens if MATRIX[Driver.KUBERNETES][opens] is not Way.REFUSED])
+def test_on_kubernetes_a_named_secret_carries_the_store(connection, opens):
+    delivery = deliver(connection(**STORES[opens], driver_secret="coordination:store"), Driver.KUBERNETES)
+    assert delivery.configuration == {"spark.kubernetes.driver.secretKeyRef.COORDINATION_STORE": "coordination:store"}
+
+
+@pytest.mark.parametrize(
+    ("driver", "prefix"),
+    [(Driver.YARN, "spark.yarn.appMasterEnv."), (Driver.KUBERNETES, "spark.kubernetes.driverEnv.")],
+)
+def test_a_configuration_holds_words_that_no_shell_changes(connection, driver, prefix):
+    sent = deliver(connection(SQL), driver).with_tenure(tenure()).configuration
+    assert set(sent) == {f"{prefix}COORDINATION_STORE", f"{prefix}COORDINATION_HANDOVER"}
+    assert not set("".join(sent.values())) & set("\"'$`\\ {}()&;|<>*?!#\n")
+    assert from_word(sent[f"{prefix}COORDINATION_STORE"]) == SQL
+    assert HandOver.from_json(from_word(sent[f"{prefix}COORDINATION_HANDOVER"])) == tenure()
+
+
+def test_an_aws_connection_that_names_places_and_a_role_goes_in_the_open(connection):
+    aws = {"extra": {"region_name": "eu-west-3", "role_arn": ROLE}}
+    sent = deliver(connection("dynamodb://Table", aws=aws), Driver.YARN).configuration
+    assert from_word(sent.pop("spark.yarn.appMasterEnv.COORDINATION_STORE")) == (
+        "dynamodb://Table?sts_role_arn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2FWorker"
+    )
+    assert sent == {
+        "spark.yarn.appMasterEnv.AWS_REGION": "eu-west-3",
+        "spark.yarn.appMasterEnv.AWS_DEFAULT_REGION": "eu-west-3",
+    }
+
+
+@pytest.mark.parametrize(
+    "aws",
+    [
+        {"login": "AKIA", "password": CANARY},
+        {"extra": {"profile_name": "mine"}},
+        {"extra": {"role_arn": ROLE}},
+        {"extra": {"service_config": {"s3": {"endpoint_url": f"http://me:{CANARY}@s3:9000"}}}},
+    ],
+    ids=["keys", "profile", "role", "endpoint"],
+)
+def test_beside_postgresql_what_a_driver_elsewhere_lacks_for_s3_is_refused(connection, aws):
+    with pytest.raises(SettingsError) as refused:
+        deliver(connection(SQL, aws=aws), Driver.YARN)
+    assert CANARY not in str(refused.value)
+    assert "Give the driver an identity of its own" in str(refused.value)
+
+
+@pytest.mark.parametrize(("driver", "opens"), [cell for cell in CELLS if cell[0] is not Driver.HERE])
+def test_a_job_that_knows_nothing_of_leases_gets_nothing_elsewhere(connection, driver, opens):
+    said = connection(**STORES[opens])
+    if opens is Opens.MEMORY:
+        with pytest.raises(SettingsError, match="lives in one process"):
+            deliver(said, driver, foreign=True)
+        return
+    delivery = deliver(said, driver, foreign=True).with_tenure(tenure())
+    assert delivery.configuration == {}
+    assert set(delivery.environment) == {"COORDINATION_HANDOVER"}
+
+
+@pytest.mark.parametrize(("driver", "opens"), list(REMEDIES))
+def test_a_refusal_says_what_to_do_instead(connection, driver, opens):
+    with pytest.raises(SettingsError) as refused:
+        deliver(connection(**STORES[opens]), driver)
+    assert str(refused.value) == (
+        f"deploy_mode='cluster': starts the driver {driver}, where what opens the store "
+        f"({opens.replace('`', '')}) could only go as an argument, for everyone on the host to read. "
+        f"{REMEDIES[driver, opens]}"
+    )
+
+
+def test_an_sqlite_file_is_no_store_for_a_driver_elsewhere(connection):
+    with pytest.raises(SettingsError) as refused:
+        deliver(connection(**STORES[Opens.FILE]), Driver.YARN)
+    assert str(refused.value).startswith(
+        "deploy_mode='cluster': starts the driver on YARN, on another machine, which does not see the SQLite file "
+        "of the store. Use client mode, or: Set two things:"
+    )
+
+
+def test_every_place_of_a_driver_has_a_mode():
+    assert {mode.driver for mode in MODES} == set(Driver)
+
+
+def test_a_secret_that_is_no_name_and_key_is_refused(connection):
+    with pytest.raises(SettingsError) as refused:
+        connection(SQL, driver_secret="coordination")
+    assert str(refused.value) == (
+        "connection store driver_secret='coordination': does not name a key of a Kubernetes secret. "
+        "Write it as NAME:KEY"
+    )
