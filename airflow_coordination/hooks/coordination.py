@@ -12,7 +12,6 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
-from airflow.sdk.observability.stats import Stats
 
 from airflow_coordination.hooks.amazon import AmazonAccess, make_client, no_such_connection, read_access
 from airflow_coordination.hooks.connection import (
@@ -25,6 +24,7 @@ from airflow_coordination.hooks.connection import (
 )
 from airflow_coordination.hooks.one_machine import check_executor
 from airflow_coordination.hooks.settings import configured_output_root, merge_settings
+from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.metrics import Metrics
@@ -122,7 +122,7 @@ class CoordinationHook(BaseHook):
         :param owner: who acts; see :func:`airflow_coordination.hooks.identity.owner_of`.
         :param partition_prefix: goes before the connection's.
         :param settings: from :meth:`settings`; without an operator's arguments by default.
-        :param metrics: where the seed's metrics go; Airflow's ``Stats`` by default.
+        :param metrics: where the seed's metrics go; by default Airflow's ``Stats``, tagged with the source.
         """
         return SourceCoordinator(
             self.get_conn(),
@@ -130,7 +130,7 @@ class CoordinationHook(BaseHook):
             owner=owner,
             partition_prefix=partition_prefix or self.connection.partition_prefix,
             settings=settings or self.settings({}),
-            metrics=metrics or Stats,
+            metrics=metrics or TaggedStats({"source": source}),
         )
 
     def settings(self, arguments: Mapping[str, Any]) -> Settings:

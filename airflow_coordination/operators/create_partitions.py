@@ -12,6 +12,7 @@ from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.leases import SettingsError, SourceCoordinator, Supplier
 
 if TYPE_CHECKING:
@@ -82,5 +83,9 @@ class CreatePartitionsOperator(BaseOperator):
         hook = CoordinationHook(self.coordination_conn_id)
         settings = hook.settings({"ownership_timeout": self.ownership_timeout})
         return hook.coordinator(
-            self.source, owner_of(context), partition_prefix=self.partition_prefix, settings=settings
+            self.source,
+            owner_of(context),
+            partition_prefix=self.partition_prefix,
+            settings=settings,
+            metrics=task_stats(context, self.source),
         )

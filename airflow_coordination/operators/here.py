@@ -36,7 +36,7 @@ class DriverHere:
     def start(self, lease: Lease, delivery: Delivery) -> Watch:
         """Prepare the submission, and return the watch over it."""
         watch = Watch(self._coordinator, lease, self._hook.terminate)
-        self._hook.hand_over(delivery, DriverReports(self._context, watch))
+        self._hook.hand_over(delivery, DriverReports(self._context, watch, self._coordinator.metrics))
         return watch
 
     def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:

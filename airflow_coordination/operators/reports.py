@@ -2,46 +2,76 @@
 
 from __future__ import annotations
 
-import logging
+import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from airflow.sdk.observability.stats import Stats
+import structlog
 
 from airflow_coordination.leases import Fence, Outcome
+from airflow_coordination.leases.metrics import Metrics
 from airflow_coordination.links.spark_ui import SparkUILink
+from airflow_coordination.operators.labels import show_partition
 from airflow_coordination.operators.watch import Watch
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
+
+SAID: Final = {
+    "spark": "The Spark application runs",
+    "began": "The driver works on the partition",
+    "saved": "Progress is saved",
+    "ended": "The tenure has ended",
+    "refused": "The store refused a write of the driver",
+}
+"""The line in the task's log for each event; its facts are the line's own fields."""
+LABEL_EVERY: Final = 5.0
+"""Seconds between two changes of the label in the grid: each is a request to Airflow's API server."""
 
 
 class DriverReports:
-    """Takes a driver's reports: for the watch, for Airflow's metrics, for the link to the Spark UI, and for the log."""
+    """Takes a driver's reports: for the watch, for the metrics, for the link to the Spark UI, the label and the log.
 
-    def __init__(self, context: Context, watch: Watch) -> None:
-        self._context, self._watch = context, watch
+    :param context: of the running task.
+    :param watch: over this submission.
+    :param metrics: where the driver's counts go.
+    """
+
+    def __init__(self, context: Context, watch: Watch, metrics: Metrics) -> None:
+        self._context, self._watch, self._metrics = context, watch, metrics
+        self._labelled, self._labelled_at = watch.tenures.current[0], 0.0
 
     def __call__(self, report: Mapping[str, Any]) -> None:
         """Take one report."""
+        event = str(report.get("event"))
         if "key" in report and "fence" in report:
-            self._take_tenure(str(report["key"]), Fence.parse(str(report["fence"])), report)
+            self._take_tenure(event, str(report["key"]), Fence.parse(str(report["fence"])), report)
         if isinstance(counts := report.get("counts"), Mapping):
             for name, count in counts.items():
-                Stats.incr(name, int(count))
-        if report.get("event") == "spark" and (url := report.get("url")):
+                self._metrics.incr(name, int(count))
+        if event == "spark" and (url := report.get("url")):
             SparkUILink.push(self._context, str(url))
-        log.info("The driver reports %s", _told(report))
+        if event != "metrics":
+            log.info(SAID.get(event, event), **_facts(report))
 
-    def _take_tenure(self, key: str, fence: Fence, report: Mapping[str, Any]) -> None:
-        if report["event"] == "ended":
+    def _take_tenure(self, event: str, key: str, fence: Fence, report: Mapping[str, Any]) -> None:
+        if event == "ended":
             self._watch.tenures.ended(key, Outcome(report["outcome"]))
         else:
             self._watch.driver_holds(key, fence)
+            self._label(key)
+
+    def _label(self, key: str) -> None:
+        """Show the partition of a drain in the grid as it changes, but not each of thousands."""
+        now = time.monotonic()
+        if key != self._labelled and now - self._labelled_at >= LABEL_EVERY:
+            show_partition(self._context, key)
+            self._labelled, self._labelled_at = key, now
 
 
-def _told(report: Mapping[str, Any]) -> str:
-    facts = ", ".join(f"{name} {value!a}" for name, value in report.items() if name != "event")
-    return f"{report.get('event', '?')}: {facts}" if facts else str(report.get("event"))
+def _facts(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a report says, under names that a log line may have."""
+    names = {"key": "partition", "event": None}
+    return {named: value for name, value in report.items() if (named := names.get(name, name)) and value is not None}

@@ -24,6 +24,7 @@ from airflow_coordination.hooks.delivery import Delivery, deliver
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
+from airflow_coordination.hooks.telemetry import lease_span, task_stats
 from airflow_coordination.leases import HandOver, Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.links.spark_ui import SparkUILink
@@ -157,7 +158,8 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             return None
         memory.remember(found.key, found.fence)
         handed_over = delivery.with_tenure(self._hand_over(coordinator, found, driver.task_pid))
-        summary = self._work(context, driver, coordinator, found, handed_over)
+        with lease_span(task_stats(context, self.source), found):
+            summary = self._work(context, driver, coordinator, found, handed_over)
         memory.remember(found.key, found.fence, reported=True)
         return summary
 
@@ -215,6 +217,7 @@ class LeasedSparkSubmitOperator(SparkSubmitOperator):
             owner_of(context),
             partition_prefix=self.partition_prefix,
             settings=replace(self._settings, no_progress_timeout=None),
+            metrics=task_stats(context, self.source),
         )
 
     def _choice(self, coordinator: SourceCoordinator, memory: Memory) -> Choice:

@@ -6,11 +6,28 @@ The stand-in is a real process that runs the application with Python, so that no
 import json
 
 import pytest
+import structlog
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+class TaggedCounts(CountingMetrics):
+    """Airflow's ``Stats``, as far as this package uses it."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags = []
+
+    def incr(self, stat, count=1, *, tags):
+        super().incr(stat, count)
+        if tags not in self.tags:
+            self.tags.append(tags)
 
 
 @pytest.fixture
@@ -80,9 +97,8 @@ def test_nothing_to_acquire_can_skip(process, flights):
 
 
 def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
-    counted = CountingMetrics()
-    monkeypatch.setattr("airflow_coordination.operators.reports.Stats", counted)
-    monkeypatch.setattr("airflow_coordination.hooks.coordination.Stats", counted)
+    counted = TaggedCounts()
+    monkeypatch.setattr("airflow_coordination.hooks.telemetry.Stats", counted)
     process(
         """
         print('[coordination] {"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 2}}')
@@ -94,6 +110,42 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
         "flights_source_coordinator_partitionsAcquired": 1,
         "flights_source_coordinator_partitionsCompleted": 3,
     }
+    dag_id = "test_the_driver_reports_to_airflows_metrics"
+    assert counted.tags == [{"dag_id": dag_id, "task_id": "process", "source": "flights"}]
+
+
+def test_a_span_tells_which_lease_a_task_spent_its_time_on(process, flights, monkeypatch):
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr("airflow_coordination.hooks.telemetry.tracer", provider.get_tracer("test"))
+    process("pass", complete_on_success=True)
+    [span] = spans.get_finished_spans()
+    assert span.name == "coordination.lease"
+    assert span.attributes["coordination.partition"] == "a"
+    assert span.attributes["coordination.source"] == "flights"
+    assert span.attributes["coordination.task_id"] == "process"
+
+
+REPORTS = """
+    import json, os
+    fence = json.loads(os.environ["COORDINATION_HANDOVER"])["fence"]
+    def tell(event, **facts):
+        print("[coordination] " + json.dumps({"event": event, "key": "a", "fence": fence, **facts}), flush=True)
+    tell("began", owner="me")
+    tell("saved", blocks=1, progress="{'row': 900}")
+    print("done")
+"""
+
+
+def test_what_the_driver_reports_stands_in_the_log_with_fields_of_its_own(process, flights):
+    with structlog.testing.capture_logs() as lines:
+        process(REPORTS)
+    [began] = [line for line in lines if line["event"] == "The driver works on the partition"]
+    [saved] = [line for line in lines if line["event"] == "Progress is saved"]
+    assert (began["partition"], began["owner"]) == ("a", "me")
+    assert began["fence"].startswith("1-")
+    assert (saved["partition"], saved["blocks"], saved["progress"]) == ("a", 1, "{'row': 900}")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""What this package counts and traces in Airflow, with the dag, the task and the source as tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from airflow.sdk.observability.stats import Stats
+from opentelemetry import trace
+
+from airflow_coordination.leases import Lease
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+tracer = trace.get_tracer("airflow_coordination")
+
+
+class TaggedStats:
+    """Airflow's ``Stats`` with fixed tags.
+
+    :param tags: added to every count.
+    """
+
+    def __init__(self, tags: Mapping[str, str]) -> None:
+        self.tags = dict(tags)
+
+    def incr(self, stat: str, count: int = 1) -> None:
+        """Add ``count`` to the counter named ``stat``."""
+        Stats.incr(stat, count, tags=self.tags)
+
+
+def task_stats(context: Context, source: str) -> TaggedStats:
+    """Return the metrics of a running task: ``dag_id``, ``task_id``, ``team_name`` if there is one, and ``source``."""
+    return TaggedStats({**context["ti"].stats_tags, "source": source})
+
+
+@contextmanager
+def lease_span(stats: TaggedStats, lease: Lease) -> Iterator[trace.Span]:
+    """Trace the time that a task spends on a lease, as a child of Airflow's span of the task.
+
+    :param stats: whose tags the span gets, too.
+    :param lease: the first one; a drain has several.
+    """
+    facts = {"partition": lease.key, "fence": str(lease.fence), **stats.tags}
+    attributes = {f"coordination.{name}": value for name, value in facts.items()}
+    with tracer.start_as_current_span("coordination.lease", attributes=attributes) as span:
+        yield span
