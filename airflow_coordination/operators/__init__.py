@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators.pyspark import LeasedPySparkOperator
     from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 
-__all__ = ["CreatePartitionsOperator", "LeasedSparkSubmitOperator"]
+__all__ = ["CreatePartitionsOperator", "LeasedPySparkOperator", "LeasedSparkSubmitOperator"]
 
-_HOMES = {"CreatePartitionsOperator": "create_partitions", "LeasedSparkSubmitOperator": "spark_submit"}
+_HOMES = {
+    "CreatePartitionsOperator": "create_partitions",
+    "LeasedPySparkOperator": "pyspark",
+    "LeasedSparkSubmitOperator": "spark_submit",
+}
 
 
 def __getattr__(name: str) -> object:

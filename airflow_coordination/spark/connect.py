@@ -49,12 +49,10 @@ def connect_session(url: str, config: Mapping[str, Any]) -> Iterator[Any]:
 
     :param url: ``sc://…``; may hold a token.
     :param config: settings of the session.
-    :raises ConnectionError: when the server does not answer within a minute.
+    :raises ConnectionError: when the server does not answer within a minute, or ``url`` is none.
     """
-    from pyspark.sql import SparkSession
-
     mode = os.environ.get(_MODE)
-    spark = SparkSession.builder.remote(url).create()
+    spark = _session(url)
     try:
         _greet(spark, config)
         yield spark
@@ -62,6 +60,16 @@ def connect_session(url: str, config: Mapping[str, Any]) -> Iterator[Any]:
         _leave(spark)
         if mode is None:  # or every later session of this process would have to be on Spark Connect
             os.environ.pop(_MODE, None)
+
+
+def _session(url: str) -> Any:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.builder.remote(url).create()
+    except PySparkException as error:
+        raise ConnectionError(error_text(error)) from None  # its own text may quote the token
 
 
 def _greet(spark: Any, config: Mapping[str, Any]) -> None:
@@ -80,12 +88,13 @@ def _greet(spark: Any, config: Mapping[str, Any]) -> None:
 
 
 def _leave(spark: Any) -> None:
+    spark.release_session_on_close = False  # because stop() would wait for that much longer
     try:
         within(ANSWER_WITHIN, spark.client.release_session)
+        spark.stop()
     except Exception as error:
         log.warning("The session %s is left to the server's own timeout: %s", spark.session_id, error_text(error))
-    spark.release_session_on_close = False
-    spark.stop()
+        threading.Thread(target=spark.stop, name="spark-connect-stop", daemon=True).start()
 
 
 def answers(spark: Any) -> bool:

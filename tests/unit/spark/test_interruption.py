@@ -12,11 +12,17 @@ def test_a_cancel_that_hangs_does_not_keep_the_function_from_being_stopped():
     """pyspark's client for Spark Connect tries for minutes to reach a server that is gone."""
     answered = threading.Event()
     started = time.monotonic()
-    with pytest.raises(Interrupted), Interruption(answered.wait) as interruption:
-        interruption.request(RuntimeError("the lease was lost"))
-        time.sleep(30)
+    interruption = Interruption(answered.wait)
+    lost = threading.Timer(0, interruption.request, [RuntimeError("the lease was lost")])
+    with pytest.raises(Interrupted), interruption:
+        _wait_after(lost)
     answered.set()
     assert time.monotonic() - started < GRACE + STUCK + 1
+
+
+def _wait_after(lost):
+    lost.start()
+    time.sleep(30)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""A partition function as Airflow sees it: what the operator injects is no argument of the DAG's author."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from inspect import BoundArguments, Parameter
+from typing import Any, Final
+
+from airflow_coordination.leases import SettingsError
+
+INJECTED: Final = ("spark", "lease")
+HINT: Final = "hint"
+
+
+class PartitionCallable:
+    """Calls ``function(spark, lease, …)``; its signature shows the rest, and ``hint``, which is the operator's.
+
+    :param function: has the parameters ``spark`` and ``lease``, in any place.
+    :raises SettingsError: when it has not, or is a coroutine.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._signature = inspect.signature(function)
+        _check(function, self._signature)
+        functools.update_wrapper(self, function)
+        self._function = function
+        shown = [each for each in self._signature.parameters.values() if each.name not in INJECTED]
+        self._takes_hint = any(each.name == HINT for each in shown)
+        if not self._takes_hint:
+            after = next((n for n, each in enumerate(shown) if each.kind is Parameter.VAR_KEYWORD), len(shown))
+            shown.insert(after, Parameter(HINT, Parameter.KEYWORD_ONLY, default=None))
+        self.__signature__ = self._signature.replace(parameters=shown)
+
+    def __call__(self, *args: Any, spark: Any, lease: Any, **kwargs: Any) -> Any:
+        """Call the function; positional arguments are those that the signature shows."""
+        given = self.__signature__.bind(*args, **kwargs).arguments
+        if not self._takes_hint:
+            given.pop(HINT, None)
+        bound = BoundArguments(self._signature, {"spark": spark, "lease": lease, **given})
+        return self._function(*bound.args, **bound.kwargs)
+
+
+def _check(function: Callable[..., Any], signature: inspect.Signature) -> None:
+    name = getattr(function, "__name__", repr(function))
+    named = {each.name for each in signature.parameters.values() if each.kind not in _NOT_BY_NAME}
+    lacking = [each for each in INJECTED if each not in named]
+    if lacking:
+        problem = f"has no parameter {' and no parameter '.join(map(repr, lacking))}"
+        raise SettingsError("python_callable", name, problem, f"Write def {name}(spark, lease): …")
+    if inspect.iscoroutinefunction(function):
+        raise SettingsError("python_callable", name, "is a coroutine", f"Write def {name}(…) without async")
+
+
+_NOT_BY_NAME: Final = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

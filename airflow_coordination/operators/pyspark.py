@@ -1,0 +1,147 @@
+"""The operator that processes leased partitions in the task's own process, on a Spark Connect server."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+from airflow.providers.standard.operators.python import PythonOperator
+
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.hooks.spark_connect import server_url
+from airflow_coordination.leases import Lease
+from airflow_coordination.operators.account import Account
+from airflow_coordination.operators.checks import warn_of_run_dates
+from airflow_coordination.operators.choice import Memory
+from airflow_coordination.operators.functions import HINT, PartitionCallable
+from airflow_coordination.operators.leasing import LeasedOperator
+from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.spark import GiveUp
+from airflow_coordination.spark.connect import connect_session
+from airflow_coordination.spark.draining import work_through
+from airflow_coordination.spark.interruption import Stopped
+from airflow_coordination.spark.session import check_distributions, check_output_root
+from airflow_coordination.spark.tenure import Ended, Workplace
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+_ENDED: Final = "Airflow ends this task"
+
+
+class LeasedPySparkOperator(LeasedOperator, PythonOperator):
+    """Calls a Python function under the lease of one partition, in the task's own process, on Spark Connect.
+
+    ``@task.leased_pyspark`` is its decorator. The function is called as ``function(spark, lease, …)`` with its
+    other arguments as in ``PythonOperator``, and returns ``Complete()``, ``Close(…)`` or ``GiveUp(…)``. An
+    exception is a failure of its partition and fails the task; a retry takes the same partition again or
+    learns that it is done. Pushes how many tenures ended in which way, and the first partitions.
+
+    :param python_callable: the function.
+    :param conn_id: the connection of type ``spark_connect``. (templated)
+    :param config_kwargs: settings of the Spark session; those that only a server can have are refused by Spark.
+        (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "conn_id",
+        "config_kwargs",
+        *LeasedOperator.lease_fields,
+        *PythonOperator.template_fields,
+    )
+    ui_color = "#e8f0fe"
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        conn_id: str = SparkConnectHook.default_conn_name,
+        config_kwargs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(python_callable, PartitionCallable):
+            python_callable = PartitionCallable(python_callable)
+        super().__init__(python_callable=python_callable, **kwargs)
+        self.conn_id = conn_id
+        self.config_kwargs = dict(config_kwargs or {})
+        self._killed = False
+        if isinstance(self.source, str):
+            arguments = {name: getattr(self, name) for name in ("config_kwargs", *PythonOperator.template_fields)}
+            warn_of_run_dates(self.task_id, self.source, arguments)
+
+    def execute(self, context: Context) -> Any:
+        """Acquire a partition, call the function, and report how the partition's tenure ended.
+
+        :raises SettingsError: before anything is acquired, when the work cannot be done here.
+        :raises ConnectionError: before anything is acquired, when the Spark Connect server does not answer.
+        :raises PartitionFailedError: when the work failed.
+        :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
+        """
+        self._context = context
+        self.hint = self.op_kwargs.get(HINT, self.hint)
+        return super().execute(context)
+
+    def execute_callable(self) -> dict[str, Any] | None:
+        """Call the function for one partition after the other; return the summary, ``None`` without any."""
+        check_distributions()
+        coordinator = self.coordination.coordinator(
+            self.source, owner_of(self._context), partition_prefix=self.partition_prefix, settings=self.settings
+        )
+        with connect_session(server_url(self.conn_id), self.config_kwargs) as spark:
+            root = self._root(spark)
+            memory = Memory(self._context)
+            lease = self.choose(self._context, coordinator, memory)
+            if lease is None:
+                return None
+            account = Account(self._context, memory, lease)
+            place = Workplace(
+                spark=spark, coordinator=coordinator, output_root=root, report=account, on_stuck=_end_process
+            )
+            stop = self._work_through(lease, place)
+        account.conclude(coordinator, stop)
+        memory.remember(lease.key, lease.fence, reported=True)
+        return account.tenures.summary()
+
+    def on_kill(self) -> None:
+        """Begin no further partition. While the function runs, its tenure takes Airflow's signal itself."""
+        self._killed = True
+
+    def _root(self, spark: Any) -> str | None:
+        root = self.coordination.output_root(self.output_root)
+        if root is None:
+            return None
+        root = normal_root(root)
+        check_output_root(spark, root)
+        return root
+
+    def _work_through(self, first: Lease, place: Workplace) -> BaseException | None:
+        """Return why the work was stopped, ``None`` if it was not."""
+        leases = [first]
+        given = dict(self.op_kwargs)
+
+        def acquire() -> Lease | None:
+            if leases:
+                return leases.pop()
+            return None if self._killed else place.coordinator.get_next_partition()
+
+        def call(spark: Any, lease: Any) -> Any:
+            if self._killed:
+                return GiveUp(_ENDED)
+            self.op_kwargs = {**given, "spark": spark, "lease": lease}
+            return super(LeasedPySparkOperator, self).execute_callable()
+
+        until = None if self.max_runtime is None else time.monotonic() + self.max_runtime
+        *_, last = work_through(call, place, acquire, self.max_leases, until)
+        return last.stop or (Stopped(_ENDED) if self._killed else None)
+
+
+def _end_process(ended: Ended) -> None:
+    """End the process of a task whose function neither comes back nor lets itself be interrupted."""
+    logging.getLogger(__name__).critical(
+        "The function for partition %a does not stop; its tenure is over, and this process ends now", ended.key
+    )
+    os._exit(1)
