@@ -52,7 +52,9 @@ def is_foreign(application: str) -> bool:
     return not application.endswith(".py")
 
 
-def check_submission(hook: LeasedSparkSubmitHook, application: str, env_vars: object, *, durable: bool) -> None:
+def check_submission(
+    hook: LeasedSparkSubmitHook, application: str, env_vars: Mapping[str, Any] | None, *, durable: bool
+) -> None:
     """Refuse submissions that cannot start, or whose end the task would not learn of.
 
     :param durable: whether the Spark operator keeps what the cluster calls the driver.
@@ -70,10 +72,10 @@ def check_submission(hook: LeasedSparkSubmitHook, application: str, env_vars: ob
         raise SettingsError("spark_binary", hook.binary, "is not on this worker's PATH", remedy)
 
 
-def _check_standalone(hook: LeasedSparkSubmitHook, application: str, env_vars: object) -> None:
+def _check_standalone(hook: LeasedSparkSubmitHook, application: str, env_vars: Mapping[str, Any] | None) -> None:
     remedy = "Use deploy_mode='client'"
     if not is_foreign(application):
         problem = f"starts the driver on the cluster of {hook.master}, where Spark runs no Python programs"
         raise SettingsError("deploy_mode", "cluster", problem, remedy)
     if env_vars:
-        raise SettingsError("env_vars", "…", "cannot reach a driver on a standalone cluster", remedy)
+        raise SettingsError("env_vars", ", ".join(env_vars), "cannot reach a driver on a standalone cluster", remedy)
