@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
+from airflow_coordination.hooks.credentials import MATRIX, MODES, REMEDIES, Opens
 from airflow_coordination.leases import errors, metrics
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.transitions import diagram
@@ -138,6 +139,27 @@ def options() -> str:
     return table("option", "default", "meaning", rows=rows)
 
 
+def deploy_modes() -> str:
+    """Return every way to submit."""
+    rows = [
+        (f"`{mode.master}`", mode.deploy_mode, mode.driver, mode.watched, "ran here" if mode.ran else "not run here")
+        for mode in MODES
+    ]
+    return table("master", "deploy mode", "the driver runs", "its end is learnt from", "on a real Spark", rows=rows)
+
+
+def credentials() -> str:
+    """Return which way a store takes, by where the driver runs."""
+    rows = [(opens, *(MATRIX[driver][opens] for driver in MATRIX)) for opens in Opens]
+    return table("what opens the store", *(f"driver {driver}" for driver in MATRIX), rows=rows)
+
+
+def remedies() -> str:
+    """Return what to do about what is refused."""
+    rows = [(driver, opens, remedy) for (driver, opens), remedy in REMEDIES.items()]
+    return table("driver", "what opens the store", "what to do", rows=rows)
+
+
 def connection_fields() -> str:
     """Return the extra fields of the connection type."""
     connection = next(
@@ -177,6 +199,9 @@ WRITERS: dict[str, Callable[[], str]] = {
     "options": options,
     "connection fields": connection_fields,
     "commands": commands,
+    "deploy modes": deploy_modes,
+    "credentials": credentials,
+    "remedies": remedies,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),

@@ -47,14 +47,14 @@ class Mode:
     :param deploy_mode: ``client`` or ``cluster``.
     :param driver: where that starts the driver.
     :param watched: how the task learns of the application's end.
-    :param ran: where this mode was run with this package; empty if it was not.
+    :param ran: whether this package's tests run it on a real Spark.
     """
 
     master: str
     deploy_mode: str
     driver: Driver
     watched: str
-    ran: str = ""
+    ran: bool = False
 
 
 _E, _C, _S, _N, _R = Way.ENVIRONMENT, Way.CONFIGURATION, Way.SECRET, Way.NONE, Way.REFUSED
@@ -73,13 +73,13 @@ MATRIX: Final[Mapping[Driver, Mapping[Opens, Way]]] = {
 }
 
 MODES: Final = (
-    Mode("local[*]", "client", Driver.HERE, "`spark-submit`", "tests"),
-    Mode("spark://", "client", Driver.HERE, "`spark-submit`", "tests"),
+    Mode("local[*]", "client", Driver.HERE, "`spark-submit`", ran=True),
+    Mode("spark://", "client", Driver.HERE, "`spark-submit`", ran=True),
     Mode("yarn", "client", Driver.HERE, "`spark-submit`"),
     Mode("k8s://", "client", Driver.HERE, "`spark-submit`"),
     Mode("yarn", "cluster", Driver.YARN, "ResourceManager, or `spark-submit`"),
     Mode("k8s://", "cluster", Driver.KUBERNETES, "Kubernetes API, or `spark-submit`"),
-    Mode("spark://", "cluster", Driver.STANDALONE, "the master's REST API", "tests"),
+    Mode("spark://", "cluster", Driver.STANDALONE, "the master's REST API", ran=True),
 )
 
 _IDENTITY: Final = "Give the driver an identity of its own (an instance profile, or a role of its service account)"
