@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.partition import PartitionIdentifier
 from tests.system.harness import wait_for
-from tests.system.triggerers import TAKEN_OVER, Triggerers
+from tests.system.triggerers import Triggerers
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600)]
 
@@ -67,7 +67,6 @@ def runs_of(airflow, dag_id):
 def test_a_dag_whose_run_ended_is_started_again_by_a_partition_that_becomes_due(airflow, store):
     """By work alone: nobody triggers it, and it has no schedule."""
     coordinator = SourceCoordinator(store, "wakes", "test")
-    airflow.call("PATCH", "/api/v2/dags/wakes", {"is_paused": False})
     coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 30})])
     wait_for(lambda: coordinator.partition("p").status is PartitionStatus.CLOSED, 120, "the first run took new work")
     due = coordinator.partition("p").reopen_at
@@ -93,42 +92,39 @@ def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, st
     assert time.monotonic() - opened < 2 * WITHIN  # Airflow starts the task again in a worker, to end it
 
 
-def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
-    """The other one takes its sensors over; nothing is lost, nothing is reopened twice."""
-    waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=20))
-    other = triggerers.start()
-    wait_for(lambda: triggerers.first.runs(waits.name, waits.run_id), 30, "the first triggerer runs it")
-    triggerers.first.send(signal.SIGKILL)
-    wait_for(lambda: other.runs(waits.name, waits.run_id), TAKEN_OVER, "the other triggerer takes over")
-    waits.check_ends_well()
-    triggerers.first = other
-
-
 def test_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
     """One is frozen, taken for dead, and comes back (promise L9)."""
+    triggerers.start()
     waits = Waiting(airflow, store, "waits_frozen", timedelta(hours=1))
-    wait_for(lambda: triggerers.first.runs(waits.name, waits.run_id), 30, "the first triggerer runs it")
-    other = triggerers.start()
-    triggerers.first.send(signal.SIGSTOP)
+    frozen = triggerers.holder(waits.name, waits.run_id)
+    frozen.send(signal.SIGSTOP)
     try:
-        wait_for(lambda: other.runs(waits.name, waits.run_id), TAKEN_OVER, "the other triggerer takes over")
+        triggerers.wait_until_taken_over(waits.name, waits.run_id, frozen)
     finally:
-        triggerers.first.send(signal.SIGCONT)
+        frozen.send(signal.SIGCONT)
     waits.open_all()
     waits.check_ends_well()
-    other.send(signal.SIGTERM)
+
+
+def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
+    """The other one takes its sensor over; nothing is lost, nothing is reopened twice."""
+    waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=30))
+    killed = triggerers.holder(waits.name, waits.run_id)
+    triggerers.end(killed, signal.SIGKILL)
+    triggerers.wait_until_taken_over(waits.name, waits.run_id, killed)
+    waits.check_ends_well()
 
 
 def test_partitions_become_due_while_no_triggerer_runs(airflow, store, triggerers):
     """A restarted triggerer goes on with its sensors, and starts the DAGs that wait for work."""
     waits = Waiting(airflow, store, "waits_restarted", timedelta(hours=1))
-    triggerers.first.send(signal.SIGTERM)
-    triggerers.first.process.wait(30)
+    for one in list(triggerers.all):
+        triggerers.end(one, signal.SIGTERM)
     waits.open_all()
     SourceCoordinator(store, "wakes", "test").create_partitions(
         [PartitionIdentifier("while none ran", payload={"closes_for": 3600})]
     )
     runs = len(runs_of(airflow, "wakes"))
-    triggerers.first = triggerers.start()
+    triggerers.start()
     waits.check_ends_well()
     wait_for(lambda: len(runs_of(airflow, "wakes")) == runs + 1, 60, "the DAG was started")

@@ -11,8 +11,6 @@ import psutil
 
 from tests.system.harness import HOME_VARIABLE, Airflow, marked, wait_for
 
-TAKEN_OVER = 60.0
-
 
 @dataclass
 class Triggerer:
@@ -21,7 +19,6 @@ class Triggerer:
     :param job_id: its id in Airflow's database.
     """
 
-    airflow: Airflow
     process: psutil.Process
     job_id: int
 
@@ -30,29 +27,43 @@ class Triggerer:
         for one in (self.process, *self.process.children(recursive=True)):
             one.send_signal(number)
 
-    def runs(self, dag_id: str, run_id: str) -> bool:
-        """Return whether it is the one in which this run's sensor waits."""
-        job = self.airflow.task(dag_id, run_id)["triggerer_job"]
-        return job is not None and job["id"] == self.job_id
-
 
 class Triggerers:
-    """All triggerers of an Airflow."""
+    """The triggerers of an Airflow that are alive."""
 
     def __init__(self, airflow: Airflow, environ: dict[str, str]) -> None:
         self._airflow, self._environ = airflow, environ
         [process] = [one for one in self._processes() if not self._is_child(one)]
         [job_id] = self._alive()
-        self.first = Triggerer(airflow, process, job_id)
+        self.all = [Triggerer(process, job_id)]
 
-    def start(self) -> Triggerer:
+    def start(self) -> None:
         """Start one more and wait until it is alive."""
         before = self._alive()
         log = (Path(self._airflow.home) / "triggerers.log").open("ab")
         command = ["airflow", "triggerer", "--skip-serve-logs"]
         started = subprocess.Popen(command, env=self._environ, stdout=log, stderr=log)
         [job_id] = wait_for(lambda: self._alive() - before, 120, "another triggerer is alive")
-        return Triggerer(self._airflow, psutil.Process(started.pid), job_id)
+        self.all.append(Triggerer(psutil.Process(started.pid), job_id))
+
+    def holder(self, dag_id: str, run_id: str) -> Triggerer:
+        """Return the one in which this run's sensor waits."""
+        held_by = wait_for(lambda: self._held_by(dag_id, run_id), 30, "a triggerer runs the sensor")
+        return next(one for one in self.all if one.job_id == held_by)
+
+    def wait_until_taken_over(self, dag_id: str, run_id: str, before: Triggerer) -> None:
+        """Wait until this run's sensor waits in another one than ``before``, or no more."""
+        wait_for(lambda: self._held_by(dag_id, run_id) != before.job_id, 60, "another triggerer takes over")
+
+    def _held_by(self, dag_id: str, run_id: str) -> int | None:
+        job = self._airflow.task(dag_id, run_id)["triggerer_job"]
+        return job["id"] if job else None
+
+    def end(self, one: Triggerer, number: signal.Signals) -> None:
+        """End one by a signal, and wait until it is gone."""
+        one.send(number)
+        wait_for(lambda: _gone(one.process), 30, "the triggerer is gone")
+        self.all.remove(one)
 
     def _alive(self) -> set[int]:
         found = self._airflow.call("GET", "/api/v2/jobs?job_type=TriggererJob&is_alive=true&limit=100")
@@ -65,3 +76,11 @@ class Triggerers:
     def _is_child(self, process: psutil.Process) -> bool:
         parent = process.parent()
         return parent is not None and "triggerer" in " ".join(parent.cmdline())
+
+
+def _gone(process: psutil.Process) -> bool:
+    """Return whether a process has ended; standalone does not ask how, so one of its own stays a zombie."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

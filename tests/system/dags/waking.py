@@ -11,7 +11,7 @@ from airflow_coordination.triggers import ClaimablePartitionsTrigger
 
 WAKES = Asset("wakes", watchers=[AssetWatcher(name="wakes", trigger=ClaimablePartitionsTrigger(source="wakes"))])
 
-with DAG("wakes", schedule=[WAKES], max_active_runs=1):
+with DAG("wakes", schedule=[WAKES], max_active_runs=1, is_paused_upon_creation=False):
     ready = PartitionsSensor(task_id="ready", source="wakes", wait=False)
 
     @task
