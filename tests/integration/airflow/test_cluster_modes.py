@@ -1,8 +1,9 @@
-"""LeasedSparkSubmitOperator around drivers elsewhere, with a stand-in for YARN at the Spark hook's own boundaries."""
+"""LeasedSparkSubmitOperator around drivers elsewhere, with stand-ins at the Spark hook's own boundaries."""
 
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from datetime import timedelta
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
-from tests.integration.airflow.yarn import Yarn, resource_manager, write_submit
+from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, write_submit
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(120)]
 
@@ -23,6 +24,13 @@ while not (folder / "go").exists():
 """
 COMPLETE = "coordinator.complete(lease)"
 CANARY = "canary-91ac"
+YARN = {"conn_id": "yarn", "yarn_track_via_rm_api": True}
+KUBERNETES = {
+    "conn_id": "kubernetes",
+    "yarn_track_via_rm_api": False,
+    "track_driver_via_k8s_api": True,
+    "conf": {"spark.kubernetes.file.upload.path": "s3a://bucket/uploads"},
+}
 
 
 @pytest.fixture
@@ -43,19 +51,38 @@ def connection(url, **fields):
 
 
 @pytest.fixture
-def yarn(tmp_path, monkeypatch):
-    """YARN, whose polls come at once."""
+def cluster(tmp_path, monkeypatch):
+    """A cluster whose polls come at once."""
     monkeypatch.setattr(
         "airflow.providers.apache.spark.hooks.spark_submit.time", SimpleNamespace(sleep=lambda _: time.sleep(0.1))
     )
     write_submit(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
-    yarn = Yarn(tmp_path)
-    with resource_manager(yarn) as url:
+    cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture
+def yarn(cluster, monkeypatch):
+    with resource_manager(cluster) as url:
         extra = {"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": url}
         monkeypatch.setenv("AIRFLOW_CONN_YARN", json.dumps({"conn_type": "spark", "host": "yarn", "extra": extra}))
-        yield yarn
-        yarn.end()
+        yield cluster
+
+
+@pytest.fixture
+def kubernetes(cluster, monkeypatch):
+    """Kubernetes; Airflow's own provider for it is not installed with this package."""
+    pods = Pods(cluster)
+    for room in ("hooks", "operators"):
+        monkeypatch.setattr(f"airflow.providers.apache.spark.{room}.spark_submit.kube_client", pods, raising=False)
+    options = SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict))
+    monkeypatch.setitem(sys.modules, "kubernetes", options)
+    extra = {"deploy-mode": "cluster", "namespace": "jobs"}
+    said = {"conn_type": "spark", "host": "k8s://https://cluster", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES", json.dumps(said))
+    return cluster
 
 
 @pytest.fixture
@@ -66,7 +93,7 @@ def run(run_dag, request):
     from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     def run(application, **arguments):
-        own = {"conn_id": "yarn", "source": "flights", "retry_delay": timedelta(0), "yarn_track_via_rm_api": True}
+        own = {"source": "flights", "retry_delay": timedelta(0), **YARN}
         with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
             LeasedSparkSubmitOperator.partial(task_id="process", application=application, **own | arguments).expand(
                 hint=["a"]
@@ -292,3 +319,53 @@ def test_without_polls_spark_submit_is_made_to_wait_whatever_the_defaults_say(ya
     """The stand-in does not wait, so its driver is not done: this shows what it was told."""
     run(yarn.job(COMPLETE), yarn_track_via_rm_api=False, durable=False)
     assert yarn.submissions[0]["configuration"]["spark.yarn.submit.waitAppCompletion"] == "true"
+
+
+@pytest.fixture
+def secret_store(cluster, flights, postgres_url, monkeypatch):
+    """A store with a password, which a secret of the cluster holds for its drivers."""
+    said = connection(postgres_url, password=CANARY, extra={"driver_secret": "coordination:store"})
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(said))
+    (cluster.folder / "coordination:store").write_text(postgres_url.replace("@", f":{CANARY}@"))
+    return flights
+
+
+def test_on_kubernetes_a_password_goes_by_a_reference_to_a_secret(kubernetes, secret_store, run, capsys):
+    seen = "(folder / 'store').write_text(os.environ['COORDINATION_STORE'])\n"
+    ti = run(kubernetes.job(seen + COMPLETE), **KUBERNETES)
+    assert ti.state == "success"
+    assert CANARY in (kubernetes.folder / "store").read_text()
+    [submission] = kubernetes.submissions
+    assert submission["configuration"]["spark.kubernetes.driver.secretKeyRef.COORDINATION_STORE"] == (
+        "coordination:store"
+    )
+    assert CANARY not in str(submission["argv"])
+    assert [name for name, value in submission["environment"].items() if CANARY in value] == [
+        "AIRFLOW_CONN_COORDINATION_DEFAULT"  # of this test's own worker
+    ]
+    assert CANARY not in capsys.readouterr().out
+    assert secret_store.partition("a").status is PartitionStatus.COMPLETED
+
+
+def test_a_pod_that_vanishes_has_not_succeeded(kubernetes, flights, run):
+    """The Spark provider takes it for a success."""
+    jar = kubernetes.folder / "job.jar"
+    jar.write_text(f"import pathlib, time\npathlib.Path('{kubernetes.folder}/began').touch(), time.sleep(600)")
+    when_begun(kubernetes, lambda: kubernetes.kill(1))
+    ti = run(str(jar), complete_on_success=True, **KUBERNETES)
+    assert ti.state == "failed"
+    partition = flights.partition("a")
+    assert (partition.endings[-1].outcome, partition.failures) == (Outcome.FAILED, 1)
+    assert "The driver's pod job-n1-driver has vanished: nobody knows how it ended" in partition.last_error
+
+
+def test_a_lost_lease_deletes_the_pod(kubernetes, flights, run):
+    when_begun(kubernetes, lambda: flights.release("a", by="ana", why="another cluster"))
+    ti = run(kubernetes.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=10, **KUBERNETES)
+    assert (ti.state, set(kubernetes.killed)) == ("failed", {1})
+    assert flights.partition("a").endings[-1].outcome is Outcome.RELEASED
+
+
+def test_without_a_place_for_uploads_the_drivers_image_must_hold_the_package(kubernetes, flights, run):
+    run(kubernetes.job(COMPLETE), **KUBERNETES | {"conf": None})
+    assert "--py-files" not in kubernetes.submissions[0]["argv"]

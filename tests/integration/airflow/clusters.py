@@ -1,7 +1,8 @@
-"""A stand-in for YARN at the Spark hook's own boundaries: its spark-submit command, and the ResourceManager's REST API.
+"""Stand-ins for YARN and Kubernetes at the Spark hook's own boundaries.
 
-The drivers are real processes, started as a NodeManager starts them: by a shell script that exports their environment,
-with nothing of the worker's.
+Those are its spark-submit command, the ResourceManager's REST API, and the client of Kubernetes. The drivers are real
+processes, started as a NodeManager starts them: by a shell script that exports their environment, with nothing of the
+worker's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 SUBMIT = """\
@@ -26,8 +28,10 @@ options = dict(zip(sys.argv, sys.argv[1:]))
 settings = [value.split("=", 1) for flag, value in zip(sys.argv, sys.argv[1:]) if flag == "--conf"]
 seen = dict(argv=sys.argv, environment=dict(os.environ), configuration=dict(settings))
 (folder / f"{{number}}.submission").write_text(json.dumps(seen))
-prefix = "spark.yarn.appMasterEnv."
-exports = [f'export {{name[len(prefix):]}}="{{value}}"' for name, value in settings if name.startswith(prefix)]
+sent, secrets = ("spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv."), "spark.kubernetes.driver.secretKeyRef."
+exports = [f'export {{name.rpartition(".")[2]}}="{{value}}"' for name, value in settings if name.startswith(sent)]
+refers = [(name, value) for name, value in settings if name.startswith(secrets)]
+exports += [f'export {{name.rpartition(".")[2]}}="$(cat {{folder}}/{{value}})"' for name, value in refers]
 run = f"{python} {{shlex.quote(sys.argv[-1])}}; echo $? > {{folder}}/{{number}}.exit.part"
 script = "\\n".join([*exports, run, f"mv {{folder}}/{{number}}.exit.part {{folder}}/{{number}}.exit"])
 environment = dict(PATH=os.environ["PATH"], PYTHONPATH=options.get("--py-files", ""))
@@ -37,6 +41,7 @@ started = subprocess.Popen(
 )
 (folder / f"{{number}}.pid").write_text(str(started.pid))
 print(f"26/11/21 12:00:00 INFO YarnClientImpl: Submitted application application_1700000000000_{{number:04d}}")
+print(f"\t pod name: job-n{{number}}-driver")
 """
 JOB = """\
 import os, pathlib, time
@@ -54,7 +59,7 @@ assert handed.task_pid is None
 """
 
 
-class Yarn:
+class Cluster:
     """The applications of one test.
 
     :param folder: where they are recorded.
@@ -102,7 +107,7 @@ class Yarn:
 
 
 @contextmanager
-def resource_manager(yarn: Yarn) -> Iterator[str]:
+def resource_manager(yarn: Cluster) -> Iterator[str]:
     """Serve the ResourceManager's REST API for these applications; give its address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -141,6 +146,45 @@ def resource_manager(yarn: Yarn) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+class PodsError(Exception):
+    """What the client of Kubernetes raises."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class Pods:
+    """The client of Kubernetes, as far as the Spark hook calls it; in the place of its module, too."""
+
+    ApiException = PodsError
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def get_kube_client(self) -> Pods:
+        """Return the client."""
+        return self
+
+    def read_namespaced_pod(self, name: str, namespace: str) -> Any:
+        """Return the driver's pod."""
+        self._cluster.on_question()
+        state, final = self._cluster.state(self._number(name, namespace))
+        if state == "KILLED":
+            raise PodsError(404)
+        phase = (state if final == "UNDEFINED" else final).capitalize()
+        return SimpleNamespace(status=SimpleNamespace(phase=phase, container_statuses=None))
+
+    def delete_namespaced_pod(self, name: str, namespace: str, **_: object) -> None:
+        """Kill the driver, if it runs."""
+        number = self._number(name, namespace)
+        if self._cluster.state(number)[0] == "RUNNING":
+            self._cluster.kill(number)
+
+    def _number(self, name: str, namespace: str) -> int:
+        assert namespace == "jobs"
+        return int(name.removeprefix("job-n").removesuffix("-driver"))
 
 
 def write_submit(folder: Path) -> None:
