@@ -44,11 +44,12 @@ NOTHING_TO_DO: Final = "nothing to do"
 
 
 class LeasedSparkSubmitOperator(SparkSubmitOperator):
-    """Everything ``SparkSubmitOperator`` does in client mode, under the lease of one partition.
+    """Everything ``SparkSubmitOperator`` does, under the lease of one partition.
 
     The application is one of ours (a function with ``@partition_application``), which renews and ends its
     lease itself; or any jar or script, for which this task renews. A failing partition fails its task; a
-    retry takes the same partition again or learns that it is done.
+    retry takes the same partition again or learns that it is done. In cluster mode the driver outlives a task
+    that dies, and the retry adopts it; what may be sent there which way: :mod:`~.hooks.credentials`.
 
     :param source: the source's name. (templated)
     :param hint: what to try first, from a ``PartitionsSensor``, or a partition's key; then whatever is first in
