@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 CONNECT_WITHIN: Final = 60.0
 """Seconds a Spark Connect server has to answer a new session."""
 ANSWER_WITHIN: Final = 5.0
-"""Seconds it has to answer small requests later; pyspark's client itself tries for more than 10 minutes."""
+"""Seconds it has to answer small requests later; pyspark's own client waits for ever (SPARK-56538)."""
+_ANY_SETTING: Final = "spark.sql.session.timeZone"
+"""Read to hear from the server; the client remembers the server's version."""
 _MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 
 Result = TypeVar("Result")
@@ -74,6 +76,7 @@ def _session(url: str) -> Any:
 
 def _greet(spark: Any, config: Mapping[str, Any]) -> None:
     def greet() -> None:
+        spark.conf.get(_ANY_SETTING)
         log.info("Spark Connect server of version %s, session %s", spark.version, spark.session_id)
         for name, value in config.items():
             spark.conf.set(name, value)
@@ -81,6 +84,7 @@ def _greet(spark: Any, config: Mapping[str, Any]) -> None:
     try:
         within(CONNECT_WITHIN, greet)
     except TimeoutError as error:
+        _close(spark)
         raise ConnectionError(
             f"The Spark Connect server at {spark.client.host} does not answer within {CONNECT_WITHIN:g} seconds: it is "
             "down, another service has this port, or only one side speaks TLS (a token makes the client do so)"
@@ -88,19 +92,30 @@ def _greet(spark: Any, config: Mapping[str, Any]) -> None:
 
 
 def _leave(spark: Any) -> None:
-    spark.release_session_on_close = False  # because stop() would wait for that much longer
+    if spark.is_stopped or not spark.release_session_on_close:
+        return
     try:
         within(ANSWER_WITHIN, spark.client.release_session)
-        spark.stop()
     except Exception as error:
         log.warning("The session %s is left to the server's own timeout: %s", spark.session_id, error_text(error))
-        threading.Thread(target=spark.stop, name="spark-connect-stop", daemon=True).start()
+        _close(spark)
+    else:
+        spark.release_session_on_close = False
+        spark.stop()
+
+
+def _close(spark: Any) -> None:
+    """Close the client, in a thread of its own because it waits for its requests, without a word to the server."""
+    spark.release_session_on_close = False
+    threading.Thread(target=spark.stop, name="spark-connect-stop", daemon=True).start()
 
 
 def answers(spark: Any) -> bool:
     """Return whether the server still knows the session."""
+    if spark.is_stopped:
+        return False
     try:
-        within(ANSWER_WITHIN, lambda: spark.version)
+        within(ANSWER_WITHIN, lambda: spark.conf.get(_ANY_SETTING))
     except Exception as error:
         log.warning("The Spark Connect session no longer works: %s", error_text(error))
         return False

@@ -52,6 +52,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
         "flights",
         "meters_arrive",
         "readings_report",
+        "spark_connect",
         "standing_source",
         "wake_on_claimable",
     ]

@@ -117,6 +117,18 @@ def test_one_task_drains_several(process, coordinator):
     assert summary == {"completed": 2, "given_up": 1, "partitions": ["a", "c"], "more": 0}
 
 
+def test_a_drain_ends_with_its_session(process, coordinator):
+    """Each further partition would fail for nothing."""
+
+    def stop_session(spark, lease):
+        spark.stop()
+        spark.range(1).collect()
+
+    assert process(stop_session, max_leases=3)[0].state == "failed"
+    assert [coordinator.partition(key).failures for key in "abc"] == [1, 0, 0]
+    assert coordinator.counts()[PartitionStatus.UNASSIGNED] == 3
+
+
 def test_a_lost_lease_interrupts_its_own_action_only(process, coordinator, session):
     """By tag: what another session does on the same server goes on."""
     work, took = interrupted_by(lambda: coordinator.release("a", by="ana", why="test"))
@@ -152,6 +164,20 @@ def test_sigterm_gives_the_lease_back_at_once(process, coordinator):
     assert partition.endings[-1].outcome is Outcome.GIVEN_UP
 
 
+def test_what_a_stopped_task_wrote_counts_never(process, coordinator, store_url, session):
+    """Its block was finished, but not saved; the next run's replaces nothing and is alone."""
+
+    def publish_and_be_stopped(spark, lease):
+        publish(spark, lease)
+        os.kill(os.getpid(), signal.SIGTERM)
+        never_ending(spark).collect()
+
+    assert process(publish_and_be_stopped)[0].state == "failed"
+    assert process(publish)[0].state == "success"
+    rows = read_completed(session, store=store_url, source="numbers", dataset="squares").collect()
+    assert sorted((row.key, row.n) for row in rows) == [("a", n * n) for n in range(10)]
+
+
 def test_execution_timeout_gives_the_lease_back_and_ends_its_action(process, coordinator, session):
     def work(spark, lease):
         sessions.append(spark)
@@ -176,6 +202,17 @@ def test_a_server_that_does_not_answer_keeps_nobody_from_stopping(process, coord
     assert found[0].state == "failed"
     assert took[0] < 5
     assert coordinator.partition("a").endings[-1].outcome is Outcome.GIVEN_UP
+
+
+def test_an_output_root_that_the_server_does_not_see_is_refused(process, coordinator, tmp_path, capfd):
+    """Or its files would be found by nobody, and every block would be empty."""
+    (tmp_path / "mine").mkdir()
+    own = os.open(tmp_path / "mine", os.O_RDONLY)
+    found = process(publish, output_root=f"/proc/self/fd/{own}/out")
+    os.close(own)
+    assert found[0].state == "failed"
+    assert coordinator.partition("a").endings == ()
+    assert "is not the same place for the Spark Connect server as for this task: Analysis" in capfd.readouterr().out
 
 
 def test_a_token_is_nowhere_when_no_session_can_be_made(process, coordinator, server, monkeypatch, caplog, capfd):
