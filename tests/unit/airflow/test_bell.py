@@ -1,6 +1,10 @@
 """When waiting work is worth an event: an edge for what is new, a level for what is left alone."""
 
+import random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airflow_coordination.triggers.claimable import Bell
 
@@ -25,6 +29,7 @@ def test_it_rings_for_new_work_also_while_other_work_goes_on(bell):
     assert bell.rings(["a"], at_work=False, now=0)
     assert bell.rings(["a", "b"], at_work=True, now=1)
     assert not bell.rings(["a", "b"], at_work=True, now=2)
+    assert bell.rings(["b", "c"], at_work=True, now=3)
 
 
 def test_it_is_silent_while_a_run_works_through_what_it_told_of(bell):
@@ -66,3 +71,59 @@ def test_what_moves_up_in_a_full_list_is_no_news(bell):
     assert not bell.rings(["b", "c", "d", "e"], at_work=True, now=1)
     assert not bell.rings(["d", "e", "f", "g"], at_work=True, now=2)
     assert bell.rings(["d", "e", "f", "g"], at_work=False, now=3)
+
+
+class World:
+    """Partitions, and runs that the bell starts: at most one is active, at most one more is queued (Airflow)."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.waiting: dict[int, int] = {}  # the token of each
+        self.held: dict[int, tuple[int, int]] = {}  # the token, and until when
+        self.queued = self.active = False
+        self.made = self.rung = self.changes = 0
+
+    def make_some(self):
+        for _ in range(self.chance.choice([0, 0, 0, 1, 5])):
+            self.made += 1
+            self.waiting[self.made] = 0
+            self.changes += 1
+
+    def let_runs_work(self, now):
+        """A run takes some of what waits when it starts, ends when all of that has ended, and may do so at once."""
+        for key, (token, until) in list(self.held.items()):
+            if now >= until:
+                del self.held[key]
+                if self.chance.random() < 0.2:
+                    self.waiting[key] = token
+                    self.changes += 1
+        self.active = bool(self.held)
+        if self.queued and not self.active:
+            self.queued = False
+            for key in list(self.waiting)[: self.chance.randint(1, 3)]:
+                self.held[key] = (self.waiting.pop(key) + 1, now + self.chance.randint(0, 4))
+                self.changes += 1
+
+    def look(self, bell, now):
+        hints = [f"{key} at {token}" for key, token in self.waiting.items()][:4]
+        if bell.rings(hints, at_work=bool(self.held), now=now):
+            self.queued = True
+            self.rung += 1
+
+
+@given(st.integers())
+def test_no_work_is_left_alone_and_each_event_has_a_change(seed):
+    """Whatever comes, fails, and is left over, all of it is done in the end, without one reminder."""
+    world, bell = World(random.Random(seed)), Bell(float("inf"), most_hints=4)
+    for now in range(300):
+        if now < 50:
+            world.make_some()
+        world.let_runs_work(now)
+        if world.waiting and not (world.held or world.queued):
+            world.look(bell, now)
+            assert world.queued
+        elif world.chance.random() < 0.5:
+            world.look(bell, now)
+    assert not world.waiting
+    assert not world.held
+    assert world.rung <= world.changes
