@@ -88,20 +88,20 @@ class Resumption:
 
     def _await_unknown_driver(self) -> None:
         """Wait for the tenures of a driver that speaks our protocol, but whose name was lost; then choose."""
+        adopted: set[str] = set()
         while held := [each for each in self._held() if has_begun(each) and self._is_running(each)]:
-            for each in held:
-                self._adopted([each])
+            new = [each for each in held if each.nonce not in adopted]
+            self._adopted(new)  # once: it renews, and a dead driver's lease must run out
+            adopted.update(each.nonce for each in new)
             self._pause(PAUSE)
 
     def _adopted(self, held: list[Partition]) -> Lease | None:
         for each in held:
             fence = Fence(each.token, each.nonce)
-            already = each.owner == self._coordinator.owner.text
             lease = self._coordinator.adopt(each.key, fence)
             if lease is not None:
                 self._memory.remember(each.key, fence)
-                if not already:
-                    log.info("Partition %s under fence %s is adopted: its driver goes on", shown(each.key), fence)
+                log.info("Partition %s under fence %s is adopted: its driver goes on", shown(each.key), fence)
                 return lease
         return None
 
