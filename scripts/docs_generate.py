@@ -205,6 +205,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
+    "LeasedPySparkOperator": arguments("operators.pyspark", "LeasedPySparkOperator"),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),
 }
 

@@ -82,6 +82,8 @@ TIMERS = (
     Constant(
         "Driver: its time after it was interrupted, before the process ends", "spark.interruption", "STUCK", SECONDS
     ),
+    Constant("Spark Connect: wait for a new session's server", "spark.connect", "CONNECT_WITHIN", SECONDS),
+    Constant("Spark Connect: wait for small answers later", "spark.connect", "ANSWER_WITHIN", SECONDS),
     Constant("Task: a driver's time between SIGTERM and SIGKILL", "hooks.spark_submit", "GRACE", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
 )
