@@ -56,7 +56,7 @@ class HandOver:
     :param settings: timers and limits.
     :param store_id: the store the task used (promise S18).
     :param output_root: where blocks go, ``None`` if the job publishes nothing through us.
-    :param max_leases: how many leases the driver may work through, this one included.
+    :param max_leases: how many leases the driver may work through, this one included; ``None`` = all there are.
     :param max_runtime: it starts no further lease after this many seconds; ``None`` = no limit.
     :param task_pid: the task's process on the same host: while it lives, a driver whose JVM dies has failed.
         ``None`` for a driver elsewhere, whose JVM nobody but its cluster ends.
@@ -70,7 +70,7 @@ class HandOver:
     settings: Settings
     store_id: str
     output_root: str | None = None
-    max_leases: int = 1
+    max_leases: int | None = 1
     max_runtime: float | None = None
     task_pid: int | None = None
 

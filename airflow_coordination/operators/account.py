@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.leases import Fence, Lease, Outcome, SourceCoordinator
 from airflow_coordination.operators.choice import Memory
 from airflow_coordination.operators.conclusion import report
-from airflow_coordination.operators.labels import show_partition, tell_outlets
+from airflow_coordination.operators.labels import Label, tell_outlets
+from airflow_coordination.operators.reports import log_report
 from airflow_coordination.operators.tenures import Tenures
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ class Account:
 
     def __init__(self, context: Context, memory: Memory, lease: Lease) -> None:
         self._context, self._memory = context, memory
+        self._label = Label(context, lease.key)
         self.tenures = Tenures(lease.key, lease.fence)
         """The tenures of this task."""
 
     def __call__(self, event: str, **facts: Any) -> None:
         """Take one report."""
-        log.info("%s", _told(event, **facts))
+        log_report(event, facts)
         if event == "began":
             self._begin(facts["key"], Fence.parse(facts["fence"]))
         elif event == "ended":
@@ -46,7 +48,7 @@ class Account:
         try:
             report(coordinator, self.tenures, stop)
         except Exception:
-            self._memory.remember(*next(iter(self.tenures.unfinished.items()), self.tenures.current))
+            self._memory.remember(*self.tenures.first_unfinished)
             log.info("Ended with %s", self.tenures.summary())
             raise
         tell_outlets(self._context, self.tenures.done)
@@ -54,12 +56,6 @@ class Account:
     def _begin(self, key: str, fence: Fence) -> None:
         self.tenures.began(key, fence)
         try:
-            show_partition(self._context, key)
-            self._memory.remember(key, fence)
-        except Exception as error:  # neither is worth the work
+            self._label.show(key)
+        except Exception as error:  # it is not worth the work
             log.warning("Airflow could not be told of partition %a: %s", key, error)
-
-
-def _told(event: str, key: str, fence: str, **facts: Any) -> str:
-    told = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    return f"Partition {key!a} under fence {fence} {event}{f': {told}' if told else ''}"

@@ -45,7 +45,7 @@ class DriverElsewhere:
         context: Context,
     ) -> None:
         self._hook, self._coordinator = hook, coordinator
-        self._several = operator.max_leases > 1
+        self._several = operator.max_leases != 1
         self._driver = RemoteDriver(operator, hook, context)
         self._killed = threading.Event()
         self.task_pid: int | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_coordination.hooks.delivery import Delivery
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.leases import Fence, Lease, SourceCoordinator
 from airflow_coordination.operators.choice import Memory
 from airflow_coordination.operators.reports import DriverReports
 from airflow_coordination.operators.watch import Watch
@@ -22,9 +22,13 @@ class DriverHere:
     :param hook: submits.
     :param coordinator: in the name of the task.
     :param context: of the running try.
+    :param several: whether the driver may work through more than one lease.
     """
 
-    def __init__(self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context) -> None:
+    def __init__(
+        self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context, *, several: bool
+    ) -> None:
+        self._several = several
         self._hook, self._coordinator, self._context = hook, coordinator, context
         self.task_pid: int | None = os.getpid()
         """The process without which the driver must not live."""
@@ -42,6 +46,9 @@ class DriverHere:
     def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:
         """End what the submission may have left; return whether the task may end the tenures in the driver's place."""
         self._hook.terminate()
+        if self._several:
+            for held in self._coordinator.held_by_task():  # its last words may not have been heard
+                watch.tenures.began(held.key, Fence(held.token, held.nonce))
         return True
 
     def kill(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -24,6 +25,28 @@ def tell_outlets(context: Context, keys: Sequence[str]) -> None:
         extra["partitions"] = list(keys[:MOST_KEYS])
         if len(keys) > MOST_KEYS:
             extra["more_partitions"] = len(keys) - MOST_KEYS
+
+
+LABEL_EVERY = 5.0
+"""Seconds between two changes of a label in the grid: each is a request to Airflow's API server."""
+
+
+class Label:
+    """The label of one task instance. It follows the partitions of a drain, but does not show each of thousands.
+
+    :param context: of the task.
+    :param text: what it shows now.
+    """
+
+    def __init__(self, context: Context, text: str) -> None:
+        self._context, self._text, self._since = context, text, 0.0
+
+    def show(self, text: str) -> None:
+        """Show ``text``, unless the label has changed a moment ago."""
+        now = time.monotonic()
+        if text != self._text and now - self._since >= LABEL_EVERY:
+            show_partition(self._context, text)
+            self._text, self._since = text, now
 
 
 def show_partition(context: Context, text: str) -> None:

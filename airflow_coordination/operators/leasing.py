@@ -11,7 +11,9 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperat
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.operators.choice import Choice, Done, Memory
 from airflow_coordination.operators.labels import show_partition
@@ -32,7 +34,8 @@ class LeasedOperator(BaseOperator):
     :param partition_prefix: keeps deployments that share a store apart. (templated)
     :param output_root: where the partition publishes its blocks; default: the connection's, the configuration's.
         (templated)
-    :param max_leases: how many partitions one task may work through, one after the other.
+    :param max_leases: how many partitions one task may work through, one after the other, in one Spark application;
+        ``None`` = until nothing is left to acquire.
     :param max_runtime: it starts no further one after this time (timedelta or seconds).
     :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire.
     :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
@@ -54,7 +57,7 @@ class LeasedOperator(BaseOperator):
         coordination_conn_id: str = DEFAULT_CONNECTION,
         partition_prefix: str | None = None,
         output_root: str | None = None,
-        max_leases: int = 1,
+        max_leases: int | None = 1,
         max_runtime: timedelta | float | None = None,
         on_empty: str = "success",
         on_clear: str = "explain",
@@ -73,8 +76,12 @@ class LeasedOperator(BaseOperator):
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
         self.output_root = output_root
-        if max_leases < 1:
-            raise SettingsError("max_leases", max_leases, "is not a whole number above zero", "Give 1 or more")
+        if max_leases is not None and max_leases < 1:
+            remedy = "Give 1 or more, or None for all there is"
+            raise SettingsError("max_leases", max_leases, "is not a whole number above zero", remedy)
+        if max_leases != 1 and on_clear == "reset":
+            problem = f"cannot be had with max_leases={max_leases}: a task does not remember thousands of partitions"
+            raise SettingsError("on_clear", on_clear, problem, "Use `airflow coordination reset`, or max_leases=1")
         self.max_leases = max_leases
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
@@ -98,12 +105,26 @@ class LeasedOperator(BaseOperator):
         """The settings of this task: its own arguments before the connection's, the configuration's, the defaults."""
         return self.coordination.settings(self._arguments)
 
-    def choose(self, context: Context, coordinator: SourceCoordinator, memory: Memory) -> Lease | None:
+    def coordinator(self, context: Context, settings: Settings | None = None) -> SourceCoordinator:
+        """Return the coordinator in the name of the running try, whose counts carry the tags of the task."""
+        return self.coordination.coordinator(
+            self.source,
+            owner_of(context),
+            partition_prefix=self.partition_prefix,
+            settings=settings or self.settings,
+            metrics=task_stats(context, self.source),
+        )
+
+    def choose(
+        self, context: Context, coordinator: SourceCoordinator, memory: Memory, adopted: Lease | None = None
+    ) -> Lease | None:
         """Return the lease of this try, shown on the grid; ``None`` when there is nothing for it to do.
 
+        :param adopted: the lease of a driver that outlived the try before.
         :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``.
         """
-        found = Choice(coordinator, memory, self.hint, self.on_clear).make(context["ti"].try_number)
+        choice = Choice(coordinator, memory, self.hint, self.on_clear)
+        found = adopted or choice.make(context["ti"].try_number)
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 from airflow.providers.standard.operators.python import PythonOperator
 
-from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.spark_connect import server_url
+from airflow_coordination.hooks.telemetry import lease_span, task_stats
 from airflow_coordination.leases import Lease
 from airflow_coordination.operators.account import Account
 from airflow_coordination.operators.checks import warn_of_run_dates
 from airflow_coordination.operators.choice import Memory
 from airflow_coordination.operators.functions import HINT, PartitionCallable
+from airflow_coordination.operators.labels import show_partition
 from airflow_coordination.operators.leasing import LeasedOperator
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark import GiveUp
@@ -88,9 +89,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
     def execute_callable(self) -> dict[str, Any] | None:
         """Call the function for one partition after the other; return the summary, ``None`` without any."""
         check_distributions()
-        coordinator = self.coordination.coordinator(
-            self.source, owner_of(self._context), partition_prefix=self.partition_prefix, settings=self.settings
-        )
+        coordinator = self.coordinator(self._context)
         with connect_session(server_url(self.conn_id), self.config_kwargs) as spark:
             root = self._root(spark)
             memory = Memory(self._context)
@@ -101,8 +100,10 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
             place = Workplace(
                 spark=spark, coordinator=coordinator, output_root=root, report=account, on_stuck=_end_process
             )
-            stop = self._work_through(lease, place)
+            with lease_span(task_stats(self._context, self.source), lease):
+                stop = self._work_through(lease, place)
         account.conclude(coordinator, stop)
+        show_partition(self._context, account.tenures.label)
         memory.remember(lease.key, lease.fence, reported=True)
         return account.tenures.summary()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,7 @@ import structlog
 from airflow_coordination.leases import Fence, Outcome
 from airflow_coordination.leases.metrics import Metrics
 from airflow_coordination.links.spark_ui import SparkUILink
-from airflow_coordination.operators.labels import show_partition
+from airflow_coordination.operators.labels import Label
 from airflow_coordination.operators.watch import Watch
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ SAID: Final = {
     "refused": "The store refused a write of the driver",
 }
 """The line in the task's log for each event; its facts are the line's own fields."""
-LABEL_EVERY: Final = 5.0
-"""Seconds between two changes of the label in the grid: each is a request to Airflow's API server."""
 
 
 class DriverReports:
@@ -41,7 +38,7 @@ class DriverReports:
 
     def __init__(self, context: Context, watch: Watch, metrics: Metrics) -> None:
         self._context, self._watch, self._metrics = context, watch, metrics
-        self._labelled, self._labelled_at = watch.tenures.current[0], 0.0
+        self._label = Label(context, watch.tenures.current[0])
 
     def __call__(self, report: Mapping[str, Any]) -> None:
         """Take one report."""
@@ -54,21 +51,19 @@ class DriverReports:
         if event == "spark" and (url := report.get("url")):
             SparkUILink.push(self._context, str(url))
         if event != "metrics":
-            log.info(SAID.get(event, event), **_facts(report))
+            log_report(event, report)
 
     def _take_tenure(self, event: str, key: str, fence: Fence, report: Mapping[str, Any]) -> None:
         if event == "ended":
             self._watch.tenures.ended(key, Outcome(report["outcome"]))
         else:
             self._watch.driver_holds(key, fence)
-            self._label(key)
+            self._label.show(key)
 
-    def _label(self, key: str) -> None:
-        """Show the partition of a drain in the grid as it changes, but not each of thousands."""
-        now = time.monotonic()
-        if key != self._labelled and now - self._labelled_at >= LABEL_EVERY:
-            show_partition(self._context, key)
-            self._labelled, self._labelled_at = key, now
+
+def log_report(event: str, facts: Mapping[str, Any]) -> None:
+    """Log what is reported as one line with fields of its own."""
+    log.info(SAID.get(event, event), **_facts(facts))
 
 
 def _facts(report: Mapping[str, Any]) -> dict[str, Any]:

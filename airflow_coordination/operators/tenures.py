@@ -57,9 +57,19 @@ class Tenures:
         return {**self._failed, **self._open}
 
     @property
+    def first_unfinished(self) -> tuple[str, Fence]:
+        """The tenure that a retry goes on with: the first that is unfinished, else the newest."""
+        return next(iter(self.unfinished.items()), self.current)
+
+    @property
     def done(self) -> tuple[str, ...]:
         """The partitions that were completed or closed, in their order."""
         return tuple(self._done)
+
+    @property
+    def label(self) -> str:
+        """What the grid shows in the end."""
+        return self.current[0] if len(self._done) < 2 else f"{len(self._done)} partitions"
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers and the first partitions, as JSON values of bounded size."""

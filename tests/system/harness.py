@@ -95,6 +95,17 @@ class Airflow:
         instance = task_id if map_index is None else f"{task_id}/{map_index}"
         return dict(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{instance}"))
 
+    def run_state(self, dag_id: str, run_id: str) -> str:
+        return str(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
+
+    def mapped(self, dag_id: str, run_id: str, task_id: str) -> list[dict[str, Any]]:
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/listMapped"
+        return list(self.call("GET", path)["task_instances"])
+
+    def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int) -> Any:
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
+        return self.call("GET", f"{path}?map_index={map_index}&deserialize=true")["value"]
+
     def log(self, dag_id: str, run_id: str) -> str:
         folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}"
         return "\n".join(path.read_text() for path in sorted(folder.rglob("*.log")))

@@ -49,7 +49,15 @@ def test_others_are_not(arguments):
     [
         (lambda: leased(on_empty="fail"), "on_empty='fail': is not a choice. Give one of success, skip"),
         (lambda: leased(on_clear="maybe"), "on_clear='maybe': is not a choice. Give one of explain, reset"),
-        (lambda: leased(max_leases=0), "max_leases=0: is not a whole number above zero. Give 1 or more"),
+        (
+            lambda: leased(max_leases=0),
+            "max_leases=0: is not a whole number above zero. Give 1 or more, or None for all",
+        ),
+        (
+            lambda: leased(max_leases=None, on_clear="reset"),
+            "on_clear='reset': cannot be had with max_leases=None: a task does not remember thousands of partitions. "
+            "Use `airflow coordination reset`, or max_leases=1",
+        ),
         (
             lambda: PartitionsSensor(task_id="s", source="flights", until="done"),
             "until='done': is nothing to wait for. Give 'claimable' or 'completed'",

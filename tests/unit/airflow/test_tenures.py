@@ -26,6 +26,7 @@ def test_what_failed_is_unfinished_until_it_succeeds_within_the_same_drain():
     tenures.ended("a", Outcome.FAILED)
     tenures.began("b", fence(1))
     assert tenures.unfinished == {"a": fence(1), "b": fence(1)}
+    assert tenures.first_unfinished == ("a", fence(1))
     tenures.ended("b", Outcome.GIVEN_UP)
     tenures.began("a", fence(2))
     tenures.ended("a", Outcome.CLOSED)
@@ -41,6 +42,7 @@ def test_a_summary_is_bounded_json():
     assert tenures.summary()["more"] == 5_000 - NAMED
     assert len(json.dumps(tenures.summary())) < 400
     assert tenures.summary()["completed"] == 5_000
+    assert tenures.label == "5000 partitions"
 
 
 def test_the_end_of_a_tenure_that_is_not_open_changes_nothing():
