@@ -205,8 +205,9 @@ WRITERS: dict[str, Callable[[], str]] = {
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
-    "LeasedPySparkOperator": arguments("operators.pyspark", "LeasedPySparkOperator"),
+    "LeasedOperator": arguments("operators.leasing", "LeasedOperator"),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),
+    "LeasedPySparkOperator": arguments("operators.pyspark", "LeasedPySparkOperator"),
 }
 
 
