@@ -222,6 +222,13 @@ def test_airflow_ending_the_task_ends_the_driver_and_gives_the_lease_back_at_onc
     assert freed[0] < 5
 
 
+def test_a_timeout_ends_the_driver_and_gives_the_lease_back(yarn, flights, run):
+    ti = run(yarn.job("time.sleep(600)"), execution_timeout=timedelta(seconds=3))
+    assert (ti.state, set(yarn.killed)) == ("failed", {1})
+    partition = flights.partition("a")
+    assert (partition.endings[-1].outcome, partition.failures) == (Outcome.GIVEN_UP, 0)
+
+
 def test_after_an_adoption_too_airflow_can_end_the_driver(yarn, flights, run):
     """The Spark provider forgets the application's name when it reconnects."""
     before = signal.getsignal(signal.SIGTERM)
