@@ -40,8 +40,14 @@ started = subprocess.Popen(
     ["bash", "-c", script], env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
 )
 (folder / f"{{number}}.pid").write_text(str(started.pid))
+(folder / f"{{number}}.submit").write_text(str(os.getpid()))
 print(f"26/11/21 12:00:00 INFO YarnClientImpl: Submitted application application_1700000000000_{{number:04d}}")
-print(f"\t pod name: job-n{{number}}-driver")
+print(f"\t pod name: job-n{{number}}-driver", flush=True)
+if any(name.endswith(".waitAppCompletion") and value == "true" for name, value in settings):
+    started.wait()
+    code = int((folder / f"{{number}}.exit").read_text())
+    print(f"Exit code: {{code}}")
+    sys.exit(code)
 """
 JOB = """\
 import os, pathlib, time
@@ -99,6 +105,10 @@ class Cluster:
         self.killed.append(number)
         with suppress(ProcessLookupError):
             os.killpg(int((self.folder / f"{number}.pid").read_text()), signal.SIGKILL)
+
+    def kill_submit(self, number: int) -> None:
+        """Kill spark-submit, which leaves its driver alone."""
+        os.kill(int((self.folder / f"{number}.submit").read_text()), signal.SIGKILL)
 
     def end(self) -> None:
         """End every process that is left."""

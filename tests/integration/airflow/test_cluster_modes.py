@@ -13,6 +13,7 @@ import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, write_submit
+from tests.integration.spark.drivers import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(120)]
 
@@ -25,6 +26,7 @@ while not (folder / "go").exists():
 COMPLETE = "coordinator.complete(lease)"
 CANARY = "canary-91ac"
 YARN = {"conn_id": "yarn", "yarn_track_via_rm_api": True}
+WITHOUT_POLLS = {"yarn_track_via_rm_api": False, "durable": False}
 KUBERNETES = {
     "conn_id": "kubernetes",
     "yarn_track_via_rm_api": False,
@@ -323,9 +325,33 @@ def test_a_password_is_refused_before_anything_is_acquired(yarn, flights, run, m
 
 
 def test_without_polls_spark_submit_is_made_to_wait_whatever_the_defaults_say(yarn, flights, run):
-    """The stand-in does not wait, so its driver is not done: this shows what it was told."""
-    run(yarn.job(COMPLETE), yarn_track_via_rm_api=False, durable=False)
+    ti = run(yarn.job(COMPLETE), **WITHOUT_POLLS)
+    assert ti.state == "success"
     assert yarn.submissions[0]["configuration"]["spark.yarn.submit.waitAppCompletion"] == "true"
+    assert flights.partition("a").token == 1
+
+
+def test_without_polls_a_failure_of_the_driver_ends_its_tenure(yarn, flights, run):
+    assert run(yarn.job("os._exit(9)"), **WITHOUT_POLLS).state == "failed"
+    assert flights.partition("a").endings[-1].outcome is Outcome.FAILED
+
+
+def test_a_driver_whose_name_nobody_kept_is_found_in_the_store(yarn, flights, run):
+    """spark-submit is killed; the driver goes on, and the retry waits for its end."""
+
+    def kill_then_let_it_end():
+        eventually((yarn.folder / "began").exists)
+        yarn.kill_submit(1)
+        eventually(lambda: is_adopted(flights))
+        go(yarn)
+
+    killer = threading.Thread(target=kill_then_let_it_end)
+    killer.start()
+    ti = run(yarn.job(WAIT + COMPLETE), retries=1, **WITHOUT_POLLS)
+    killer.join()
+    assert (ti.state, ti.try_number, len(yarn.submissions)) == ("success", 2, 1)
+    partition = flights.partition("a")
+    assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 1)
 
 
 @pytest.fixture
