@@ -191,7 +191,8 @@ def test_execution_timeout_gives_the_lease_back_and_ends_its_action(process, coo
     assert sessions[0].is_stopped
 
 
-def test_a_server_that_does_not_answer_keeps_nobody_from_stopping(process, coordinator, server):
+def test_a_server_that_does_not_answer_keeps_nobody_from_stopping(process, coordinator, server, monkeypatch):
+    monkeypatch.setattr(connect, "ANSWER_WITHIN", 1.0)
     work, took = interrupted_by(
         lambda: (server.process.send_signal(signal.SIGSTOP), os.kill(os.getpid(), signal.SIGTERM))
     )

@@ -1,0 +1,76 @@
+"""The marks, counters and settings of one tenure on a session of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from airflow_coordination.leases import Fence
+from airflow_coordination.spark.connect import connect_session
+from airflow_coordination.spark.work import SparkWork
+
+FENCE = Fence(7, "0" * 32)
+
+
+@pytest.fixture
+def work(session):
+    work = SparkWork(session, FENCE, alone=False)
+    work.mark("partition 'a'")
+    yield work
+    work.unmark()
+    assert session.getTags() == set()
+
+
+def test_the_counters_move_while_tasks_end(work, session):
+    """The no-progress watch looks at them: an action of many tasks is no hung one."""
+    session.conf.set("spark.connect.progress.reportInterval", "100ms")
+    seen = []
+    done = threading.Event()
+
+    def look():
+        while not done.wait(0.05):
+            seen.append(work.progress())
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    session.range(0, 2 * 10**7, 1, 12).selectExpr("sum(hash(id))").collect()
+    done.set()
+    looking.join()
+    assert len(set(seen)) > 3
+    assert work.progress() == work.progress()
+
+
+@pytest.mark.parametrize(("kind", "interrupted"), [("InheritableThread", True), ("Thread", False)])
+def test_threads_of_the_function_carry_its_tag_if_they_inherit(work, session, kind, interrupted):
+    from pyspark import InheritableThread
+
+    errors = []
+
+    def act():
+        try:
+            session.range(0, 10**14, 1, 1).selectExpr("sum(hash(id))").collect()
+        except Exception as error:
+            errors.append(str(error))
+
+    thread = {
+        "InheritableThread": lambda: InheritableThread(act, session=session),
+        "Thread": lambda: threading.Thread(target=act),
+    }[kind]()
+    thread.start()
+    until = time.monotonic() + 1.5
+    while thread.is_alive() and time.monotonic() < until:
+        work.cancel()
+        thread.join(0.3)
+    assert (not thread.is_alive()) is interrupted
+    session.interruptAll()
+    thread.join(10)
+    assert "OPERATION_CANCELED" in errors[0]
+
+
+def test_what_only_a_server_can_set_is_refused(server):
+    with pytest.raises(Exception, match="CANNOT_MODIFY"), connect_session(server.url, {"spark.executor.memory": "1g"}):
+        pytest.fail("the session was given")
+    assert "SPARK_CONNECT_MODE_ENABLED" not in os.environ
