@@ -30,7 +30,7 @@ def meters(state):
 with DAG("meters_arrive", schedule="@once"):
     CreatePartitionsOperator(task_id="create_partitions", source="meters", supplier=meters)
 
-with DAG("wake_on_claimable", schedule=[CLAIMABLE], max_active_runs=1):
+with DAG("wake_on_claimable", schedule=[CLAIMABLE], max_active_runs=1, default_args={"retries": 3}):
     ready = PartitionsSensor(task_id="ready", source="meters", wait=False, max_hints=1)
     process = LeasedSparkSubmitOperator.partial(
         task_id="process",

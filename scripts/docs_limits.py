@@ -46,6 +46,8 @@ class Constant:
 TIMERS = (
     Constant("Renewals in one ownership timeout", "leases.settings", "RENEWALS_PER_LEASE"),
     Constant("Between two sweeps of a sensor", "leases.settings", "SWEEP_INTERVAL"),
+    Constant("Until a watcher first reminds of work that nobody takes", "triggers.claimable", "REMIND_AFTER"),
+    Constant("Longest such time (each is twice the one before)", "triggers.claimable", "LONGEST_REMINDER"),
     Constant("First pause before a call to the store is repeated", "leases.settle", "FIRST_PAUSE", unit("seconds")),
     Constant(
         "Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", unit("seconds")

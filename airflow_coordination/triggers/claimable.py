@@ -6,23 +6,26 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import TriggerEvent
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
-from airflow_coordination.hooks.settings import merge_settings, sweep_interval
+from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.leases import CoordinationError, SettingsError
 from airflow_coordination.triggers.source import Seen, SourceTrigger, most_hints
+
+REMIND_AFTER: Final = timedelta(minutes=1)
+LONGEST_REMINDER: Final = timedelta(hours=1)
 
 
 class ClaimablePartitionsTrigger(SourceTrigger):
     """Fires when work can be acquired: new, due, given back, or lost by its owner. It sweeps, so no run needs to go on.
 
     Give it to an ``AssetWatcher``: the DAG scheduled on the asset starts when there is work, without a schedule. It
-    fires once for each change and again after ``remind_after`` when nothing of it was taken. When the triggerer starts
-    again, it fires once for the work that is there.
+    fires once for each change, and again when nothing of that is taken. When the triggerer starts again, it fires once
+    for the work that is there.
 
     :param source: the source's name.
     :param coordination_conn_id: the connection of the store.
@@ -30,7 +33,7 @@ class ClaimablePartitionsTrigger(SourceTrigger):
     :param poke_interval: time between two looks; default ``[coordination] sweep_interval``, 30 s. Triggers and deferred
         sensors on the same source with the same interval share one loop.
     :param remind_after: how long the same work may wait before another event, for when the run that the first one
-        started never took it; default ``[coordination] ownership_timeout``, 10 min.
+        started has died before it took any; default 1 min. Twice as long each further time, up to 1 h.
     """
 
     arguments: ClassVar[tuple[str, ...]] = (*SourceTrigger.arguments, "remind_after")
@@ -41,38 +44,48 @@ class ClaimablePartitionsTrigger(SourceTrigger):
         coordination_conn_id: str = DEFAULT_CONNECTION,
         partition_prefix: str | None = None,
         poke_interval: timedelta | float | None = None,
-        remind_after: timedelta | float | None = None,
+        remind_after: timedelta | float = REMIND_AFTER,
     ) -> None:
         interval = _seconds("poke_interval", sweep_interval() if poke_interval is None else poke_interval)
         super().__init__(source, coordination_conn_id, partition_prefix, interval)
-        usual = merge_settings({}, {}).ownership_timeout
-        self.remind_after = _seconds("remind_after", usual if remind_after is None else remind_after)
+        self.remind_after = _seconds("remind_after", remind_after)
+        self._said = ""
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen]) -> AsyncIterator[TriggerEvent]:
         """Yield an event for each change of what can be acquired, as long as something can."""
         bell = Bell(self.remind_after, most_hints())
         async for seen in shared_stream:
-            try:
-                if isinstance(seen, Exception):
-                    raise seen
-                hints = await asyncio.to_thread(seen.hints)
-            except (CoordinationError, AirflowException) as error:
-                self.log.error("%s Will look again.", error)
+            hints = await self._hints(seen)
+            if isinstance(seen, Exception) or hints is None:
                 continue
             if bell.rings(hints, seen.outlook.assigned > 0, time.monotonic()):
                 count = max(len(hints), seen.outlook.claimable)
                 payload = {"source": self.source, "claimable": count, "first": seen.key_of(hints[0])}
                 yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
 
+    async def _hints(self, seen: Seen) -> list[str] | None:
+        """Return what can be acquired; ``None`` when nobody knows, which is said once, until it changes."""
+        try:
+            if isinstance(seen, Exception):
+                raise seen
+            hints = await asyncio.to_thread(seen.hints)
+        except (CoordinationError, AirflowException) as error:
+            if str(error) != self._said:
+                self._said = str(error)
+                self.log.error("Will look again: %s", error)
+            return None
+        self._said = ""
+        return hints
+
 
 class Bell:
     """Decides when waiting work is worth an event. A hint names an opportunity: whoever takes it makes its token grow.
 
     It rings for work it has not told of; for the rest of what it told of, once somebody has taken some and nobody is
-    at work any more; and again for what nobody takes. So work is never left alone, and a run that cannot take any is
-    not started again and again.
+    at work any more; and again, ever more rarely, for what nobody takes. So work is never left alone, and a run that
+    cannot take any is not started all the time.
 
-    :param remind_after: seconds after which it rings for the same work again.
+    :param remind_after: seconds after which it first rings for the same work again.
     :param most_hints: how many hints are listed at most. When there are more, others follow as the first are taken:
         they are no news.
     """
@@ -82,6 +95,7 @@ class Bell:
         self._most_hints = most_hints
         self._told: frozenset[str] = frozenset()
         self._some_taken = False
+        self._pause = remind_after
         self._remind_at = 0.0
 
     def rings(self, hints: Iterable[str], at_work: bool, now: float) -> bool:
@@ -98,7 +112,9 @@ class Bell:
         left_alone = self._some_taken and not at_work
         if not waiting or not (news or left_alone or now >= self._remind_at):
             return False
-        self._told, self._some_taken, self._remind_at = waiting, False, now + self._remind_after
+        longer = min(2 * self._pause, max(LONGEST_REMINDER.total_seconds(), self._remind_after))
+        self._pause = self._remind_after if news or left_alone else longer
+        self._told, self._some_taken, self._remind_at = waiting, False, now + self._pause
         return True
 
 

@@ -56,7 +56,7 @@ class PartitionsTrigger(SourceTrigger):
                 raise seen
             return await asyncio.to_thread(judge, seen, Until(self.until), self.max_hints)
         except (StoreUnavailableError, OutcomeUnknownError) as error:
-            self.log.error("%s Will look again.", error)
+            self.log.error("Will look again: %s", error)
             return Look(Verdict.WAIT, str(error))
         except (CoordinationError, AirflowException) as error:
             return Look(Verdict.ERROR, str(error))

@@ -84,6 +84,17 @@ def test_a_dag_whose_run_ended_is_started_again_by_a_partition_that_becomes_due(
     assert [run["run_type"] for run in runs_of(airflow, "wakes")] == ["asset_triggered"] * 2
 
 
+def test_another_dag_is_told_which_partitions_were_worked_on(airflow, store):
+    partition = PartitionIdentifier("told", payload={"closes_for": 3600})
+    SourceCoordinator(store, "wakes", "test").create_partitions([partition])
+
+    def told():
+        done = [run["dag_run_id"] for run in runs_of(airflow, "told") if run["state"] == "success"]
+        return [key for run_id in done for key in airflow.xcom("told", run_id, "report", -1)]
+
+    wait_for(lambda: "told" in told(), 60, "a DAG on the asset has the key")
+
+
 def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, store):
     waits = Waiting(airflow, store, "waits", timedelta(hours=1))
     waits.open_all()

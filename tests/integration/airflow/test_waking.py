@@ -238,8 +238,8 @@ def test_a_watcher_does_not_tell_of_the_same_work_again_until_it_reminds(waking,
 
     async def scenario(triggerer):
         patient = await triggerer.start(watching())
-        reminding = await triggerer.start(watching(remind_after=3 * POLL))
-        await until(lambda: len(triggerer.events[reminding]) == 3)
+        reminding = await triggerer.start(watching(remind_after=2 * POLL))
+        await until(lambda: len(triggerer.events[reminding]) == 2)
         assert len(triggerer.events[patient]) == 1
         await asyncio.to_thread(flights.create_partitions, ["c"])
         await until(lambda: len(triggerer.events[patient]) == 2)
@@ -273,7 +273,7 @@ def test_the_stored_trigger_is_the_one_in_the_dag_file(store_url):
         "coordination_conn_id": "coordination_default",
         "partition_prefix": "north",
         "poke_interval": 5.0,
-        "remind_after": 600.0,
+        "remind_after": 60.0,
     }
 
 

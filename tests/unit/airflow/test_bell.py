@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from airflow_coordination.triggers.claimable import Bell
 
-REMIND_AFTER = 600.0
+REMIND_AFTER = 60.0
 
 
 @pytest.fixture
@@ -46,11 +46,14 @@ def test_it_rings_for_what_a_run_has_left(bell):
 
 
 def test_it_rings_again_for_work_that_nobody_takes(bell):
-    """The run it started died before it took anything; it is not started again and again."""
-    assert bell.rings(["a"], at_work=False, now=0)
-    assert not bell.rings(["a"], at_work=False, now=REMIND_AFTER - 1)
-    assert bell.rings(["a"], at_work=False, now=REMIND_AFTER)
-    assert not bell.rings(["a"], at_work=False, now=REMIND_AFTER + 1)
+    """The run it started died before it took anything. It is not started all the time."""
+    rung = [now for now in range(0, 20_000, 20) if bell.rings(["a"], at_work=False, now=now)]
+    assert rung == [0, 60, 180, 420, 900, 1860, 3780, 7380, 10980, 14580, 18180]
+
+
+def test_news_starts_the_reminders_afresh(bell):
+    assert [now for now in range(0, 200, 20) if bell.rings(["a"], at_work=False, now=now)] == [0, 60, 180]
+    assert [now for now in range(200, 300, 20) if bell.rings(["a", "b"], at_work=False, now=now)] == [200, 260]
 
 
 def test_it_rings_when_the_same_work_comes_back(bell):
