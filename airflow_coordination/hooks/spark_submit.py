@@ -28,6 +28,8 @@ _WAIT: Final = {
     Driver.YARN: "spark.yarn.submit.waitAppCompletion",
     Driver.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
 }
+_AIRFLOWS_OWN: Final = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "AIRFLOW__")
+"""Variables that hold connections, their passwords, and keys."""
 Report = Mapping[str, Any]
 
 
@@ -184,8 +186,14 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
             return list(super()._build_spark_common_args())
         self._conf = {**self._conf, **delivery.configuration}
         args: list[str] = super()._build_spark_common_args()
-        self._env = {**(self._env or {}), **delivery.environment}
+        self._env = {**(self._env or {}), **self._hidden(), **delivery.environment}
         return args
+
+    def _hidden(self) -> dict[str, str]:
+        """Return what empties Airflow's variables: Spark sends spark-submit's environment to a standalone cluster."""
+        if self.driver is not Driver.STANDALONE:
+            return {}
+        return {name: "" for name in os.environ if name.startswith(_AIRFLOWS_OWN)}
 
     def _poll_k8s_driver_via_api(self) -> str | None:
         phase: str | None = super()._poll_k8s_driver_via_api()

@@ -11,9 +11,9 @@ import pytest
 from airflow_coordination.leases import Outcome, PartitionIdentifier, PartitionStatus, SourceCoordinator
 from tests.integration.airflow.standalone import HOME, HOST, standalone_cluster
 from tests.integration.spark.drivers import JAVA_OPTIONS, eventually
-from tests.system.harness import free_ports
+from tests.system.harness import free_ports, marked
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(600)]
 
 JOB = """
     from airflow_coordination.spark import Complete, partition_application
@@ -26,6 +26,8 @@ JOB = """
         return Complete()
 """
 SMALL = {"spark.ui.enabled": "false", "spark.driver.host": HOST, "spark.driver.bindAddress": HOST}
+START_UP = 240.0
+"""Seconds that a process which runs a task may take to load Airflow on a busy machine."""
 [PY4J] = Path(HOME, "jars").glob("py4j-*.jar")
 
 
@@ -97,7 +99,7 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
 
     first = start("first")
     try:
-        eventually(lambda: cluster.drivers or first.poll() is not None)
+        eventually(lambda: cluster.drivers or first.poll() is not None, START_UP)
         assert first.poll() is None, (tmp_path / "first.log").read_text()
         [driver] = cluster.drivers
         eventually(lambda: "Polling driver" in (tmp_path / "first.log").read_text())
@@ -105,9 +107,15 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
         first.kill()
         first.wait()
     assert cluster.state(driver) == "RUNNING"
+    [process] = [
+        one for one in marked("SPARK_WORKER_DIR", str(cluster.folder)) if "py4j.GatewayServer" in one.cmdline()
+    ]
+    sent = process.environ()  # Spark sends the environment of spark-submit
+    assert "COORDINATION_HANDOVER" in sent
+    assert [name for name in sent if name.startswith(("AIRFLOW_CONN_", "COORDINATION_STORE")) and sent[name]] == []
     second = start("next")
     try:
-        eventually(lambda: flights.partition("a").owner.endswith("/2") or second.poll() is not None)
+        eventually(lambda: flights.partition("a").owner.endswith("/2") or second.poll() is not None, START_UP)
         eventually(lambda: "Reconnecting to existing job" in (tmp_path / "next.log").read_text())
         assert cluster.state(driver) == "RUNNING"
         JavaGateway(gateway_parameters=GatewayParameters(port=port)).shutdown()
