@@ -148,6 +148,11 @@ def test_an_sqlite_file_is_no_store_for_a_driver_elsewhere(connection):
     )
 
 
+def test_a_password_in_the_urls_query_is_one(connection):
+    assert what_opens(connection(f"{SQL}?password={CANARY}")) is Opens.SQL_PASSWORD
+    assert what_opens(connection(f"{SQL}?passfile=/etc/c.pgpass&sslmode=verify-full")) is Opens.SQL
+
+
 def test_every_place_of_a_driver_has_a_mode():
     assert {mode.driver for mode in MODES} == set(Driver)
 
