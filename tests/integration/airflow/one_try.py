@@ -1,41 +1,53 @@
-"""Runs one try of a task in a process of its own, which a test may kill: ``one_try.py ARGUMENTS first|next``."""
+"""Runs tries of one task apart from each other; as a program, the first one in a process that a test may kill."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from typing import Any
+
+DAG_ID = "one_try"
 
 
-def main(arguments: dict[str, object], which: str) -> None:
-    """Run the first try in a new DAG run, or the next one of the task that a killed process has left."""
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
-    from airflow.models.dagbundle import DagBundleModel
-    from airflow.models.taskinstance import TaskInstance
+def _task(arguments: dict[str, Any]) -> Any:
     from airflow.sdk import DAG
-    from airflow.sdk.definitions.dag import _run_task
-    from airflow.utils.session import create_session
 
     from airflow_coordination.operators import LeasedSparkSubmitOperator
 
-    with DAG("one_try", schedule=None) as dag:
-        task = LeasedSparkSubmitOperator(task_id="process", retries=3, **arguments)
-    if which == "first":
-        with create_session() as session:
-            session.merge(DagBundleModel(name="testing"))
-        bag = DagBag(dag_folder=os.devnull)
-        bag.bag_dag(dag)
-        sync_bag_to_db(bag, "testing", None)
-        dag.test()
-        return
+    with DAG(DAG_ID, schedule=None):
+        return LeasedSparkSubmitOperator(task_id="process", retries=3, **arguments)
+
+
+def first_try(arguments: dict[str, Any]) -> None:
+    """Run the task in a new DAG run."""
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.utils.session import create_session
+
+    dag = _task(arguments).dag
     with create_session() as session:
-        ti = session.query(TaskInstance).filter_by(dag_id="one_try").one()
+        session.merge(DagBundleModel(name="testing"))
+    bag = DagBag(dag_folder=os.devnull)
+    bag.bag_dag(dag)
+    sync_bag_to_db(bag, "testing", None)
+    dag.test()
+
+
+def next_try(arguments: dict[str, Any]) -> bool:
+    """Run the next try of the task that a killed process has left; return whether it succeeded."""
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.sdk.definitions.dag import _run_task
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        ti = session.query(TaskInstance).filter_by(dag_id=DAG_ID).one()
         ti.try_number += 1
         session.commit()
         session.expunge(ti)
-    _run_task(ti=ti, task=task)
-    sys.exit(0 if ti.state == "success" else 1)
+    _run_task(ti=ti, task=_task(arguments))
+    return bool(ti.state == "success")
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]), sys.argv[2])
+    first_try(json.loads(sys.argv[1]))

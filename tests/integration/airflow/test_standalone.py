@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
 
 from airflow_coordination.leases import Outcome, PartitionIdentifier, PartitionStatus, SourceCoordinator
+from tests.integration.airflow.one_try import next_try
 from tests.integration.airflow.standalone import HOME, HOST, standalone_cluster
 from tests.integration.spark.drivers import JAVA_OPTIONS, eventually
 from tests.system.harness import free_ports, marked
@@ -27,7 +29,7 @@ JOB = """
 """
 SMALL = {"spark.ui.enabled": "false", "spark.driver.host": HOST, "spark.driver.bindAddress": HOST}
 START_UP = 240.0
-"""Seconds that a process which runs a task may take to load Airflow on a busy machine."""
+"""Seconds that a process which runs a task may take to load Airflow and to submit, on a busy machine."""
 [PY4J] = Path(HOME, "jars").glob("py4j-*.jar")
 
 
@@ -92,20 +94,17 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
         "ownership_timeout": 60,
     }
 
-    def start(which):
-        log = (tmp_path / f"{which}.log").open("w")
-        command = [sys.executable, str(Path(__file__).with_name("one_try.py")), json.dumps(arguments), which]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=Path(__file__).parents[3])
-
-    first = start("first")
+    log = tmp_path / "first.log"
+    command = [sys.executable, str(Path(__file__).with_name("one_try.py")), json.dumps(arguments)]
+    with log.open("w") as stream:
+        first = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=Path(__file__).parents[3])
     try:
-        eventually(lambda: cluster.drivers or first.poll() is not None, START_UP)
-        assert first.poll() is None, (tmp_path / "first.log").read_text()
-        [driver] = cluster.drivers
-        eventually(lambda: "Polling driver" in (tmp_path / "first.log").read_text())
+        eventually(lambda: "Polling driver" in log.read_text() or first.poll() is not None, START_UP)
+        assert first.poll() is None, log.read_text()
     finally:
         first.kill()
         first.wait()
+    [driver] = cluster.drivers
     assert cluster.state(driver) == "RUNNING"
     [process] = [
         one for one in marked("SPARK_WORKER_DIR", str(cluster.folder)) if "py4j.GatewayServer" in one.cmdline()
@@ -113,15 +112,18 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
     sent = process.environ()  # Spark sends the environment of spark-submit
     assert "COORDINATION_HANDOVER" in sent
     assert [name for name in sent if name.startswith(("AIRFLOW_CONN_", "COORDINATION_STORE")) and sent[name]] == []
-    second = start("next")
-    try:
-        eventually(lambda: flights.partition("a").owner.endswith("/2") or second.poll() is not None, START_UP)
-        eventually(lambda: "Reconnecting to existing job" in (tmp_path / "next.log").read_text())
-        assert cluster.state(driver) == "RUNNING"
+    seen = []
+
+    def end_once_adopted():
+        eventually(lambda: flights.partition("a").owner.endswith("/2"))
+        seen.append(cluster.state(driver))
         JavaGateway(gateway_parameters=GatewayParameters(port=port)).shutdown()
-        assert second.wait(60) == 0, (tmp_path / "next.log").read_text()
-    finally:
-        second.kill()
+
+    ending = threading.Thread(target=end_once_adopted)
+    ending.start()
+    assert next_try(arguments)
+    ending.join()
+    assert seen == ["RUNNING"]
     assert (cluster.drivers, cluster.state(driver)) == ([driver], "FINISHED")
     partition = flights.partition("a")
     assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 1)
