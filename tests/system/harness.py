@@ -141,6 +141,8 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
         "LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_logs),
         "SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(scheduler_health),
         "DAG_PROCESSOR__REFRESH_INTERVAL": "10",
+        # A file that is read while its DAG's only active run ends can leave the DAG held back until it is read again.
+        "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
         "WORKERS__EXECUTION_API_TIMEOUT": "30",

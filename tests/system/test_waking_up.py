@@ -67,7 +67,7 @@ def runs_of(airflow, dag_id):
 def test_a_dag_whose_run_ended_is_started_again_by_a_partition_that_becomes_due(airflow, store):
     """By work alone: nobody triggers it, and it has no schedule."""
     coordinator = SourceCoordinator(store, "wakes", "test")
-    coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 30})])
+    coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 20})])
     wait_for(lambda: coordinator.partition("p").status is PartitionStatus.CLOSED, 120, "the first run took new work")
     due = coordinator.partition("p").reopen_at
     wait_for(lambda: [run["state"] for run in runs_of(airflow, "wakes")] == ["success"], 60, "the first run ended")
@@ -119,7 +119,7 @@ def test_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
 
 def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
     """The other one takes its sensor over; nothing is lost, nothing is reopened twice."""
-    waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=30))
+    waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=20))
     killed = triggerers.holder(waits.name, waits.run_id)
     triggerers.end(killed, signal.SIGKILL)
     triggerers.wait_until_taken_over(waits.name, waits.run_id, killed)
