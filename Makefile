@@ -23,7 +23,7 @@ demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dyna
 	@$(RUN) python scripts/demo.py $(STORE)
 
 .PHONY: test
-test: lint test-suite test-without-airflow ## Everything that CI runs
+test: lint test-suite test-system test-without-airflow ## Everything that CI runs
 
 .PHONY: test-suite
 test-suite: .venv/ready
@@ -31,7 +31,13 @@ test-suite: .venv/ready
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit
-	$(RUN) python -m pytest -m "not kit and not ($(FAST))"
+	$(RUN) python -m pytest -m "not kit and not system and not ($(FAST))"
+
+.PHONY: test-system
+test-system: .venv/ready ## Kill tasks, drivers and triggerers of a real Airflow, and run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
+	@scripts/system_packages.sh java postgresql
+	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	$(RUN) python -m pytest -m system --capture=no
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

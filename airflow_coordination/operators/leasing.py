@@ -129,11 +129,17 @@ class LeasedOperator(BaseOperator):
             coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context)
             return None
-        show_partition(context, found.key)
         if isinstance(found, Done):
+            show_partition(context, found.key)
             self.log.info(found.message)
             return None
-        memory.remember(found.key, found.fence)
+        try:
+            show_partition(context, found.key)
+            memory.remember(found.key, found.fence)
+        except BaseException:  # Airflow does not answer, or ends this task
+            if adopted is None:
+                coordinator.give_up(found)
+            raise
         return found
 
     def _say_nothing_to_do(self, context: Context) -> None:

@@ -89,11 +89,16 @@ class Case:
         what = {"dag_run_id": self.run_id, "task_ids": [["process", 0]], "dry_run": False, "only_failed": False}
         self.airflow.call("POST", f"/api/v2/dags/{self.name}/clearTaskInstances", what)
 
+    def link(self, name: str) -> str:
+        """Return where a button of the task instance leads."""
+        path = f"/api/v2/dags/{self.name}/dagRuns/{self.run_id}/taskInstances/process/links?map_index=0"
+        return str(self.airflow.call("GET", path)["extra_links"][name])
+
     def timed_out_at(self) -> float:
         """Return when Airflow noticed that the time was up."""
         if self.event.dag:
             return moment(self.airflow.call("GET", f"/api/v2/dags/{self.name}/dagRuns/{self.run_id}")["end_date"])
-        return moment(self.airflow.said(self.name, self.run_id, "Timeout")["timestamp"])
+        return moment(self.airflow.said(self.name, self.run_id, "timed out")["timestamp"])
 
     def processes(self) -> list[psutil.Process]:
         """The processes of this very tenure."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
@@ -23,8 +24,10 @@ def _hear_interrupts() -> None:
 
 @pytest.fixture(scope="session")
 def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the session's Airflow."""
-    return tmp_path_factory.mktemp("airflow")
+    """The home of the session's Airflow, with a place for Spark's event logs."""
+    home = tmp_path_factory.mktemp("airflow")
+    (home / "events").mkdir()
+    return home
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +53,14 @@ def environ(airflow_home: Path, postgres_cluster: str, store_url: str) -> Iterat
     """The environment of the session's Airflow, whose own database is another one of the same server."""
     with fresh_database(postgres_cluster) as metadata_url:
         yield environment(airflow_home, metadata_url, store_url)
+
+
+@pytest.fixture(scope="session")
+def metadata(environ: dict[str, str]) -> Iterator[psycopg.Connection[tuple[str]]]:
+    """A connection to Airflow's own database, to see what is kept there."""
+    url = environ["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"].replace("+psycopg", "")
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 SAME_TASK, NEXT_RUN = "the same task's next try", "the next run's task"
+HEARTBEAT = 2
+"""Seconds; Airflow's ``[workers] min_heartbeat_interval``, with which a supervisor learns what people do."""
 GIVEN_UP, FAILED, RELEASED, LOST = "given up", "failed", "released", "lost"
 OWNERSHIP_TIMEOUT = 20
+WITH_SPARK_UI = "clear"
+"""The one event whose job has Spark's own pages."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Event:
         return bool(self.dag) or "execution_timeout" in self.task
 
 
-TIMEOUT = timedelta(seconds=90)
+TIMEOUT = timedelta(seconds=150)
+"""Enough for two Spark applications to start on a busy machine."""
 
 EVENTS = (
     Event("sigterm_task", "SIGTERM to the task process"),

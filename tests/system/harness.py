@@ -13,9 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import psutil
 import pytest
+
+from tests.system.events import HEARTBEAT
 
 START_UP = 300.0
 HOME_VARIABLE = "COORDINATION_SYSTEM_HOME"
@@ -95,16 +98,24 @@ class Airflow:
         instance = task_id if map_index is None else f"{task_id}/{map_index}"
         return dict(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{instance}"))
 
-    def run_state(self, dag_id: str, run_id: str) -> str:
-        return str(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
+    def is_over(self, dag_id: str, run_id: str) -> str:
+        """Return the state of a DAG run that is over, empty while it goes on."""
+        state = str(self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}")["state"])
+        return state if state in ("success", "failed") else ""
 
     def mapped(self, dag_id: str, run_id: str, task_id: str) -> list[dict[str, Any]]:
         path = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/listMapped"
         return list(self.call("GET", path)["task_instances"])
 
     def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int) -> Any:
-        path = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
-        return self.call("GET", f"{path}?map_index={map_index}&deserialize=true")["value"]
+        """Return what a task instance returned, ``None`` if that was nothing."""
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries"
+        try:
+            return self.call("GET", f"{path}/return_value?map_index={map_index}&deserialize=true")["value"]
+        except HTTPError as error:
+            if error.code != 404:
+                raise
+            return None
 
     def log(self, dag_id: str, run_id: str) -> str:
         folder = self.home / "logs" / f"dag_id={dag_id}" / f"run_id={run_id}"
@@ -146,6 +157,8 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
         "WORKERS__EXECUTION_API_TIMEOUT": "30",
+        "WORKERS__MIN_HEARTBEAT_INTERVAL": str(HEARTBEAT),
+        "WORKERS__MAX_FAILED_HEARTBEATS": "10",
         "TRIGGERER__JOB_HEARTBEAT_SEC": "2",
         "TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",
         "COORDINATION__SWEEP_INTERVAL": "2",

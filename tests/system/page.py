@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.system.case import Result
-from tests.system.events import OWNERSHIP_TIMEOUT
+from tests.system.events import HEARTBEAT, OWNERSHIP_TIMEOUT
 
 HEAD = (
     "event",
@@ -28,8 +28,9 @@ The job has saved one block and writes the next when the event happens; whoever 
 
 - *Writers alive*: until no process of the attempt runs any more: spark-submit, its JVM, the Python driver.
 - *Lease free*: until somebody else may take the partition. A clean end is one that somebody is left to report: within
-  5 s. Where the whole host is gone, the lease runs out, and the next look of a sensor, or of any task that acquires,
-  finds it: within lease + poll + 5 s.
+  5 s. What a person does in the grid, or the scheduler, a task learns with its supervisor's next heartbeat: `[workers]
+  min_heartbeat_interval`, {heartbeat} s here; Airflow's default of 5 s adds as much. Where the whole host is gone, the
+  lease runs out, and the next look of a sensor, or of any task that acquires, finds it: within lease + poll + 5 s.
 - *Next owner*: a retry of the same mapped task takes its own partition again, at once and with its progress. Where
   Airflow does not try again, any later task takes it.
 - *The grid*: the state of the first task instance in the end.
@@ -42,7 +43,7 @@ the task: Airflow closes its log at that moment.
 
 def page(results: Iterable[Result]) -> str:
     """Return the page."""
-    return PAGE.format(timeout=OWNERSHIP_TIMEOUT, table=table(results))
+    return PAGE.format(timeout=OWNERSHIP_TIMEOUT, heartbeat=HEARTBEAT, table=table(results))
 
 
 def table(results: Iterable[Result]) -> str:

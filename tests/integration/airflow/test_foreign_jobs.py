@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.operators.choice import Memory
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -83,6 +84,16 @@ def test_the_lease_goes_by_environment_and_nothing_of_it_by_argument(process, fl
     assert "airflow_coordination-" in argv
     assert store_url not in argv
     assert handed_over["fence"] not in argv
+
+
+def test_a_lease_is_given_back_when_airflow_cannot_be_told_of_it(process, flights, monkeypatch):
+    def silence(*_, **__):
+        raise ConnectionError("the API server does not answer")
+
+    monkeypatch.setattr(Memory, "remember", silence)
+    assert process("raise SystemExit('never runs')").state == "failed"
+    partition = flights.partition("a")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
 
 
 def test_nothing_to_acquire_is_a_success_with_a_label(process, flights):

@@ -1,4 +1,4 @@
-"""Eight slots for a large source: eight mapped tasks, each of which drains it in one Spark application."""
+"""Few slots for a large source: mapped tasks, each of which drains it in one Spark application."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "count.py"
-SLOTS = 8
+SLOTS = 4
 
 with DAG("drain", schedule=None):
     ready = PartitionsSensor(task_id="ready", source="drain", max_hints=SLOTS)

@@ -8,9 +8,12 @@ from airflow.sdk import DAG
 
 from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
-from tests.system.events import EVENTS, OWNERSHIP_TIMEOUT
+from tests.system.events import EVENTS, OWNERSHIP_TIMEOUT, WITH_SPARK_UI
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "at_work.py"
+QUIET = 90
+"""Seconds in which what happens is timed, before the next owners load the machine."""
+EVENT_LOG = Path(os.environ["COORDINATION_SYSTEM_HOME"], "events").as_uri()
 
 for event in EVENTS:
     with DAG(event.name, schedule=None, **event.dag) as globals()[event.name]:
@@ -20,9 +23,15 @@ for event in EVENTS:
             application=str(JOB),
             ownership_timeout=OWNERSHIP_TIMEOUT,
             retries=1,
-            retry_delay=timedelta(seconds=30),
-            retry_delay_of_partition=30,
-            conf={"spark.ui.enabled": "false"},
+            retry_delay=timedelta(seconds=5 if event.is_timeout else QUIET),
+            retry_delay_of_partition=QUIET,
+            conf={
+                "spark.eventLog.enabled": "true",
+                "spark.eventLog.dir": EVENT_LOG,
+                "spark.eventLog.compress": "false",
+                "spark.ui.enabled": str(event.name == WITH_SPARK_UI).lower(),
+                "spark.ui.port": "0",
+            },
             **event.task,
         ).expand(hint=[event.name])
 
