@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_coordination.hooks.credentials import Driver
@@ -36,6 +37,8 @@ Report = Mapping[str, Any]
 class LeasedSparkSubmitHook(SparkSubmitHook):
     """Submits one application for one lease, which is handed over once it is known."""
 
+    stopped = False
+    """Set when Airflow ends the task, wherever it is then: nothing is submitted any more."""
     _delivery: Delivery | None = None
     _on_report: Callable[[Report], object] = staticmethod(lambda report: None)
 
@@ -141,7 +144,12 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         self._conf = {**self._conf, name: wanted}
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
-        """Submit and wait for the end; the processes on this host die with this one."""
+        """Submit and wait for the end; the processes on this host die with this one.
+
+        :raises AirflowException: when Airflow has ended the task before.
+        """
+        if self.stopped:
+            raise AirflowException("Nothing was submitted: Airflow ended this task before")
         return super().submit(application, preexec_fn=dying_with(os.getpid()), **kwargs)
 
     def terminate(self) -> None:
@@ -204,6 +212,8 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         return phase
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        if self.stopped:  # while spark-submit was started
+            self.terminate()
         super()._process_spark_submit_log(self._without_reports(itr))
 
     def _without_reports(self, lines: Iterator[str]) -> Iterator[str]:

@@ -94,6 +94,8 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
     def on_kill(self) -> None:
         """End the driver and give its lease back, here or as ``execute`` unwinds."""
         self._killed = True
+        if isinstance(self._hook, LeasedSparkSubmitHook):
+            self._hook.stopped = True
         if self._driver is not None:
             self._driver.kill()
 

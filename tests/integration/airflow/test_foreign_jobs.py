@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.operators.choice import Memory
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -92,6 +93,23 @@ def test_a_lease_is_given_back_when_airflow_cannot_be_told_of_it(process, flight
 
     monkeypatch.setattr(Memory, "remember", silence)
     assert process("raise SystemExit('never runs')").state == "failed"
+    partition = flights.partition("a")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
+
+
+@pytest.mark.parametrize("moment", ["_hand_over", "_work"])
+def test_a_task_that_is_ended_before_it_submits_gives_its_lease_back(process, flights, monkeypatch, tmp_path, moment):
+    """Airflow's signal may come at any time, not only while a driver runs."""
+    before = getattr(LeasedSparkSubmitOperator, moment)
+
+    def ended(operator, *arguments):
+        operator.on_kill()
+        return before(operator, *arguments)
+
+    monkeypatch.setattr(LeasedSparkSubmitOperator, moment, ended)
+    ran = tmp_path / "ran"
+    assert process(f"open({str(ran)!r}, 'w')", complete_on_success=True).state == "failed"
+    assert not ran.exists()
     partition = flights.partition("a")
     assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
 
