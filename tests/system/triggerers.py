@@ -71,7 +71,7 @@ class Triggerers:
 
     def _processes(self) -> list[psutil.Process]:
         everyone = marked(HOME_VARIABLE, str(self._airflow.home))
-        return [one for one in everyone if "triggerer" in " ".join(one.cmdline())]
+        return [one for one in everyone if "triggerer" in " ".join(one.info["cmdline"] or [])]
 
     def _is_child(self, process: psutil.Process) -> bool:
         parent = process.parent()
