@@ -37,13 +37,12 @@ def task_stats(context: Context, source: str) -> TaggedStats:
 
 
 @contextmanager
-def lease_span(stats: TaggedStats, lease: Lease) -> Iterator[trace.Span]:
-    """Trace the time that a task spends on a lease, as a child of Airflow's span of the task.
+def lease_span(context: Context, source: str, lease: Lease) -> Iterator[trace.Span]:
+    """Trace the time that a task spends on a lease, as a child of Airflow's span of the task, with its metrics' tags.
 
-    :param stats: whose tags the span gets, too.
     :param lease: the first one; a drain has several.
     """
-    facts = {"partition": lease.key, "fence": str(lease.fence), **stats.tags}
+    facts = {"partition": lease.key, "fence": str(lease.fence), **task_stats(context, source).tags}
     attributes = {f"coordination.{name}": value for name, value in facts.items()}
     with tracer.start_as_current_span("coordination.lease", attributes=attributes) as span:
         yield span

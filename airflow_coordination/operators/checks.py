@@ -22,9 +22,12 @@ class RunDateWarning(UserWarning):
     """An argument follows the run's date, though another run may process the partition."""
 
 
-def warn_of_run_dates(task_id: str, source: str, arguments: Mapping[str, Any]) -> None:
-    """Warn where arguments are templated by run dates while the source is standing: its name is no template."""
-    if "{{" in source:
+def warn_of_run_dates(task_id: str, source: object, arguments: Mapping[str, Any]) -> None:
+    """Warn where arguments are templated by run dates while the source is standing: its name is no template.
+
+    :param source: the name, or what Airflow makes it of later.
+    """
+    if not isinstance(source, str) or "{{" in source:
         return
     dated = sorted(name for name, value in arguments.items() if any(map(_RUN_DATES.search, _texts(value))))
     if dated:

@@ -12,7 +12,7 @@ from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 from airflow.providers.standard.operators.python import PythonOperator
 
 from airflow_coordination.hooks.spark_connect import server_url
-from airflow_coordination.hooks.telemetry import lease_span, task_stats
+from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.leases import Lease
 from airflow_coordination.operators.account import Account
 from airflow_coordination.operators.checks import warn_of_run_dates
@@ -70,9 +70,8 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         self.conn_id = conn_id
         self.config_kwargs = dict(config_kwargs or {})
         self._killed = False
-        if isinstance(self.source, str):
-            arguments = {name: getattr(self, name) for name in ("config_kwargs", *PythonOperator.template_fields)}
-            warn_of_run_dates(self.task_id, self.source, arguments)
+        templated = {name: getattr(self, name) for name in ("config_kwargs", *PythonOperator.template_fields)}
+        warn_of_run_dates(self.task_id, self.source, templated)
 
     def execute(self, context: Context) -> Any:
         """Acquire a partition, call the function, and report how the partition's tenure ended.
@@ -100,7 +99,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
             place = Workplace(
                 spark=spark, coordinator=coordinator, output_root=root, report=account, on_stuck=_end_process
             )
-            with lease_span(task_stats(self._context, self.source), lease):
+            with lease_span(self._context, self.source, lease):
                 stop = self._work_through(lease, place)
         account.conclude(coordinator, stop)
         show_partition(self._context, account.tenures.label)

@@ -18,7 +18,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.delivery import deliver
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.hooks.telemetry import lease_span, task_stats
+from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.leases import HandOver, Lease, SourceCoordinator
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.links.spark_ui import SparkUILink
@@ -59,9 +59,8 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         self._killed = False
         self._driver: DriverHere | DriverElsewhere | None = None
         self.spark_ui_url = ""
-        if isinstance(self.source, str):
-            templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
-            warn_of_run_dates(self.task_id, self.source, templated)
+        templated = {name: getattr(self, name) for name in SparkSubmitOperator.template_fields}
+        warn_of_run_dates(self.task_id, self.source, templated)
 
     def execute(self, context: Context) -> dict[str, Any] | None:  # type: ignore[override]
         """Acquire a partition, submit the application, watch over it, and report how the partition's tenure ended.
@@ -84,7 +83,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
             return None
         watch = driver.start(lease, delivery.with_tenure(self._hand_over(coordinator, lease, driver.task_pid)))
         try:
-            with lease_span(task_stats(context, self.source), lease):
+            with lease_span(context, self.source, lease):
                 self._work(context, driver, coordinator, lease, watch)
         finally:
             memory.remember(*watch.tenures.first_unfinished)
