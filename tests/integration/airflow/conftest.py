@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.airflow.given import store_dag
+
 SUBMIT = """\
 #!{python}
 import json, os, sys
@@ -59,15 +61,7 @@ def run_dag() -> Callable[..., object]:
     """Run a DAG in this process, after storing it as a scheduler would find it; return the DAG run."""
 
     def run(dag, **kwargs):
-        from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
-        from airflow.models.dagbundle import DagBundleModel
-        from airflow.utils.session import create_session
-
-        with create_session() as session:
-            session.merge(DagBundleModel(name="testing"))
-        bag = DagBag(dag_folder=os.devnull)
-        bag.bag_dag(dag)
-        sync_bag_to_db(bag, "testing", None)
+        store_dag(dag)
         return dag.test(**kwargs)
 
     return run

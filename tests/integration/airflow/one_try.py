@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import Any
+
+from tests.integration.airflow.given import store_dag
 
 DAG_ID = "one_try"
 
@@ -21,16 +22,8 @@ def _task(arguments: dict[str, Any]) -> Any:
 
 def first_try(arguments: dict[str, Any]) -> None:
     """Run the task in a new DAG run."""
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
-    from airflow.models.dagbundle import DagBundleModel
-    from airflow.utils.session import create_session
-
     dag = _task(arguments).dag
-    with create_session() as session:
-        session.merge(DagBundleModel(name="testing"))
-    bag = DagBag(dag_folder=os.devnull)
-    bag.bag_dag(dag)
-    sync_bag_to_db(bag, "testing", None)
+    store_dag(dag)
     dag.test()
 
 

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import Outcome, PartitionStatus
 from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, write_submit
+from tests.integration.airflow.given import flights_behind
 from tests.integration.spark.drivers import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(120)]
@@ -37,15 +38,8 @@ KUBERNETES = {
 
 @pytest.fixture
 def flights(postgres_url, monkeypatch):
-    from airflow_coordination.stores import open_store
-
-    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection(postgres_url)))
-    store = open_store(postgres_url)
-    store.setup()
-    coordinator = SourceCoordinator(store, "flights", "test")
-    coordinator.create_partitions(["a"])
-    yield coordinator
-    store.close()
+    with flights_behind(connection(postgres_url), monkeypatch) as coordinator:
+        yield coordinator
 
 
 def connection(url, **fields):

@@ -7,6 +7,7 @@ from airflow.sdk.log import redact
 from sqlalchemy import text
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from tests.integration.airflow.given import flights_behind
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -15,16 +16,9 @@ CANARY = "canary-5d1f"
 
 @pytest.fixture
 def flights(postgres_url, monkeypatch):
-    from airflow_coordination.stores import open_store
-
     connection = {"conn_type": "coordination", "host": postgres_url, "password": CANARY}
-    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection))
-    store = open_store(postgres_url)
-    store.setup()
-    coordinator = SourceCoordinator(store, "flights", "test")
-    coordinator.create_partitions(["a"])
-    yield coordinator
-    store.close()
+    with flights_behind(connection, monkeypatch) as coordinator:
+        yield coordinator
 
 
 @pytest.mark.postgres

@@ -95,7 +95,7 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
     }
 
     log = tmp_path / "first.log"
-    command = [sys.executable, str(Path(__file__).with_name("one_try.py")), json.dumps(arguments)]
+    command = [sys.executable, "-m", "tests.integration.airflow.one_try", json.dumps(arguments)]
     with log.open("w") as stream:
         first = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=Path(__file__).parents[3])
     try:
@@ -107,7 +107,9 @@ def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_
     [driver] = cluster.drivers
     assert cluster.state(driver) == "RUNNING"
     [process] = [
-        one for one in marked("SPARK_WORKER_DIR", str(cluster.folder)) if "py4j.GatewayServer" in one.cmdline()
+        one
+        for one in marked("SPARK_WORKER_DIR", str(cluster.folder))
+        if "py4j.GatewayServer" in (one.info["cmdline"] or [])
     ]
     sent = process.environ()  # Spark sends the environment of spark-submit
     assert "COORDINATION_HANDOVER" in sent
