@@ -57,7 +57,7 @@ class Case:
     def wait_until_at_work(self) -> None:
         wait_for(self._at_work, 300, f"{self.name} is at work")
         self.fence: Fence = self.partition.fence
-        java = [process for process in self.processes() if process.name() == "java"]
+        java = [process for process in self.processes() if process.info["name"] == "java"]
         [self.jvm] = java
         self.task = self.jvm.parent()
         self.supervisor = self.task.parent()

@@ -181,7 +181,9 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
 
 
 def marked(name: str, text: str) -> list[psutil.Process]:
-    """Return the processes whose environment variable ``name`` contains ``text``; ``info`` has their arguments, too."""
+    """Return the processes whose environment variable ``name`` contains ``text``; ``info`` has their arguments and names."""
     return [
-        one for one in psutil.process_iter(["environ", "cmdline"]) if text in (one.info["environ"] or {}).get(name, "")
+        one
+        for one in psutil.process_iter(["environ", "cmdline", "name"])
+        if text in (one.info["environ"] or {}).get(name, "")
     ]

@@ -27,7 +27,7 @@ def runs(airflow, source):
     """Two runs at the same time on one standing source; in the middle of it a driver's JVM is killed."""
     runs = [airflow.trigger("drain") for _ in range(RUNS)]
     wait_for(lambda: len(_worked_on(airflow)) > PARTITIONS / 10, 400, "the drivers are at work")
-    jvms = [process for process in marked(HANDOVER_VARIABLE, '"source": "drain"') if process.name() == "java"]
+    jvms = [process for process in marked(HANDOVER_VARIABLE, '"source": "drain"') if process.info["name"] == "java"]
     jvms[0].kill()
     wait_for(lambda: all(airflow.is_over("drain", run) for run in runs), 600, "the runs are over")
     return runs
