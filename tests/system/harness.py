@@ -181,7 +181,7 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
 
 
 def marked(name: str, text: str) -> list[psutil.Process]:
-    """Return the processes whose environment variable ``name`` contains ``text``; ``info`` has their arguments and names."""
+    """Return the processes whose variable ``name`` contains ``text``; ``info`` has their arguments and names."""
     return [
         one
         for one in psutil.process_iter(["environ", "cmdline", "name"])
