@@ -1,0 +1,79 @@
+"""Runs an operation once undisturbed, and then once for every call at which its process can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash, Fault
+from tests.integration.crash_points.operations import Operation
+from tests.integration.crash_points.scenes import Faults, Opens, Scene
+
+CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+LOST = (Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE)
+
+
+class Crashes:
+    """All crash points of one operation on one store.
+
+    :param opens: opens the store for a process.
+    """
+
+    def __init__(self, operation: Operation, opens: Opens, clock: FakeClock) -> None:
+        self._operation, self._opens, self._clock = operation, opens, clock
+        self.runs = 0
+
+    def run(self, faults: Faults) -> tuple[dict[str, Any], list[str], bool]:
+        """Return the account at the end, the calls of the process that may have died, and whether it has."""
+        self.runs += 1
+        operation = self._operation
+        scene = Scene(self._opens, f"run-{self.runs}", self._clock, operation.settings, operation.passes)
+        operate = operation.prepare(scene)
+        dying = self._opens({**operation.faults, **faults})
+        try:
+            operate(scene.process(store=dying.process))
+        except Crash:
+            assert dying.crashed
+        dying.deliver()
+        survivor = scene.process(3)
+        operation.recover(scene, survivor)
+        scene.drain(survivor)
+        return scene.account() | {"counts": operation.counts(scene, survivor)}, dying.calls, dying.crashed
+
+    def at_every_call(self) -> int:
+        """End the process before and after each call; return how many calls there are."""
+        expected, calls, _ = self.run({})
+        self._check_undisturbed(expected)
+        for number, name in enumerate(calls, 1):
+            for crash in CRASHES:
+                self._same({number: crash}, expected, name)
+        return len(calls)
+
+    def after_every_lost_answer(self) -> None:
+        """Lose the answer to one call, and end the process before and after each later one."""
+        expected, calls, _ = self.run({})
+        for first in range(1, len(calls) + 1):
+            for lost in LOST:
+                found, more, _ = self.run({first: lost})
+                assert found == expected, f"{lost.name} at call {first} of {calls}"
+                for second in range(first + 1, len(more) + 1):
+                    for crash in CRASHES:
+                        self._same({first: lost, second: crash}, expected, more[second - 1])
+
+    def _same(self, faults: Faults, expected: dict[str, Any], name: str) -> None:
+        found, calls, crashed = self.run(faults)
+        planned = {number: fault.name for number, fault in faults.items()}
+        assert crashed, f"{planned} ({name}) ended nothing: {calls}"
+        assert found == expected, f"{planned} ({name})"
+
+    def _check_undisturbed(self, expected: dict[str, Any]) -> None:
+        assert expected["not done"] == []
+        passes = range(self._operation.passes or 1)
+        for key, (status, *_) in expected["partitions"].items():
+            blocks = [f"{key}.{number}.{name}" for number in passes for name in ("0", "1", "end")]
+            assert expected["published"].get(key, blocks) == blocks
+            assert (key in expected["published"]) == (status == "COMPLETED")
+
+
+RunsAll = Callable[[Operation], Crashes]

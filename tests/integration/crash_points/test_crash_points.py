@@ -1,0 +1,69 @@
+"""Every operation of more than one call, its process killed before and after each of them.
+
+A process of the task's next try goes on by the product's own means: at the end everything is as if nobody had died.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_coordination.testing.clock import FakeClock
+from tests.integration.crash_points.crashing import Crashes, RunsAll
+from tests.integration.crash_points.operations import (
+    ACTING,
+    ENDING,
+    HAUNTED,
+    SUPPLYING,
+    SWEEPING,
+    TAKING_OVER,
+    Operation,
+)
+from tests.integration.crash_points.scenes import Opens
+
+STORES = ["in_memory", "sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])]
+
+
+def every(operations: tuple[Operation, ...]) -> pytest.MarkDecorator:
+    """Return the mark that tries each of ``operations``."""
+    return pytest.mark.parametrize("operation", operations, ids=lambda operation: operation.name)
+
+
+@pytest.fixture(params=STORES)
+def on_store(request: pytest.FixtureRequest, clock: FakeClock) -> RunsAll:
+    """Return what runs an operation on each store."""
+    opens = request.getfixturevalue(request.param)
+    return lambda operation: Crashes(operation, opens, clock)
+
+
+@every(SUPPLYING)
+def test_s11_a_creation_killed_at_any_call_leaves_what_it_was_to_create(
+    on_store: RunsAll, operation: Operation
+) -> None:
+    assert on_store(operation).at_every_call() >= 3
+
+
+@every(ENDING)
+def test_s12_an_owner_killed_at_any_call_publishes_each_block_once(on_store: RunsAll, operation: Operation) -> None:
+    assert on_store(operation).at_every_call() >= 1
+
+
+@every(TAKING_OVER)
+def test_l2_a_take_over_killed_at_any_call_is_made_good(on_store: RunsAll, operation: Operation) -> None:
+    assert on_store(operation).at_every_call() >= 1
+
+
+@every(SWEEPING + HAUNTED)
+def test_l1_what_tidies_up_leaves_nothing_stuck_when_killed_at_any_call(
+    on_store: RunsAll, operation: Operation
+) -> None:
+    assert on_store(operation).at_every_call() >= 1
+
+
+@every(ACTING)
+def test_s3_an_action_killed_at_any_call_is_done_and_audited_once(on_store: RunsAll, operation: Operation) -> None:
+    assert on_store(operation).at_every_call() >= 2
+
+
+@every(SUPPLYING + ENDING + TAKING_OVER + SWEEPING + ACTING)
+def test_l1_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
+    Crashes(operation, in_memory, clock).after_every_lost_answer()
