@@ -1,0 +1,45 @@
+"""Histories of calls, and whether they keep the promises: record, then check.
+
+>>> log = MemoryLog()
+>>> one = RecordedCoordinator(coordinator, log, "worker 1, first start")
+>>> lease = one.get_next_partition()
+>>> one.complete(lease)
+>>> check(log.operations, coordinator.settings)
+[]
+
+Every process of a real run writes a :class:`FileLog` of its own; :func:`read_logs` puts them together.
+"""
+
+from airflow_coordination.testing.history.check import (
+    Violation,
+    check,
+    fences_are_unique,
+    metrics_are_exact,
+    the_global_state_grows,
+)
+from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
+from airflow_coordination.testing.history.log import FileLog, MemoryLog, read_logs
+from airflow_coordination.testing.history.model import Model, State
+from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
+from airflow_coordination.testing.history.recorder import RecordedCoordinator
+
+__all__ = [
+    "FileLog",
+    "Kind",
+    "MemoryLog",
+    "Model",
+    "Operation",
+    "Output",
+    "RecordedCoordinator",
+    "State",
+    "Stuck",
+    "Told",
+    "Undecided",
+    "Violation",
+    "check",
+    "explain",
+    "fences_are_unique",
+    "metrics_are_exact",
+    "read_logs",
+    "the_global_state_grows",
+]

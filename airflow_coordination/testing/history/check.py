@@ -1,0 +1,123 @@
+"""Whether a history keeps the promises: partition by partition, and across them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
+from airflow_coordination.testing.history.model import Model
+from airflow_coordination.testing.history.operations import Kind, Operation, Told
+
+_GRANTS = (Kind.ACQUIRE, Kind.RETAKE)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A promise that a history breaks.
+
+    :param promise: its name in ``protocol.md``.
+    :param what: what happened, for people.
+    :param calls: the calls that show it, as far as they are few.
+    """
+
+    promise: str
+    what: str
+    calls: tuple[Operation, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n    ".join([f"{self.promise}: {self.what}", *map(str, self.calls)])
+
+
+def check(operations: Sequence[Operation], settings: Settings) -> list[Violation]:
+    """Return what a history breaks: S1, S3, S5 to S8, S12 (see the rules below).
+
+    :param operations: all calls on one source, in the order in which they were made.
+    :param settings: as the source's coordinators have them.
+    """
+    return [*fences_are_unique(operations), *each_partition_is_linearizable(operations, settings)]
+
+
+def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    """Return the calls of each partition; those on none are left out."""
+    found: dict[str, list[Operation]] = defaultdict(list)
+    for made in operations:
+        if made.key:
+            found[made.key].append(made)
+    return found
+
+
+def each_partition_is_linearizable(operations: Sequence[Operation], settings: Settings) -> Iterator[Violation]:
+    """S5 with S2, S3, S6, S7, S8 and S12 in it: some order of the calls explains every answer by the state table."""
+    model = Model(settings)
+    for key, calls in by_partition(operations).items():
+        try:
+            stuck = explain(model, calls)
+        except Undecided as error:
+            yield Violation("S5", f"it took too long to decide on {error}")
+            continue
+        if stuck is not None:
+            yield Violation("S5", _unexplained(key, stuck), (*stuck.done[-12:], stuck.next))
+
+
+def _unexplained(key: str, stuck: Stuck) -> str:
+    return f"partition {key!r}: no order explains the last of these calls; before it, {stuck.state}"
+
+
+def fences_are_unique(operations: Iterable[Operation]) -> Iterator[Violation]:
+    """S1: no fence, and no nonce, is given twice."""
+    given: dict[str, Operation] = {}
+    for made in operations:
+        if made.kind in _GRANTS and made.told is Told.OK:
+            other = given.setdefault(made.result["nonce"], made)
+            if other is not made:
+                yield Violation("S1", "one nonce for two tenures", (other, made))
+
+
+def metrics_are_exact(operations: Iterable[Operation], process: str, counts: Mapping[str, int]) -> Iterator[Violation]:
+    """S2: what a coordinator counted is what its callers were told.
+
+    :param process: one start of a process that was not killed.
+    :param counts: its coordinator's counts, by the metric's short name.
+    """
+    told = Counter(
+        Metric.NOT_OWNED if made.told is Told.REFUSED else Metric.ACQUIRED
+        for made in operations
+        if made.process == process and _is_counted(made)
+    )
+    for metric, count in expected.items():
+        if counts.get(metric, 0) != count:
+            yield Violation(
+                "S2", f"{process} counted {metric} {counts.get(metric, 0)} times, its history {count} times"
+            )
+
+
+def the_global_state_grows(
+    operations: Iterable[Operation], measure: Callable[[Mapping[str, Any]], float]
+) -> Iterator[Violation]:
+    """S10: who asks after an answer was heard, hears no older state.
+
+    :param measure: says how far a state is; a supplier's own cursor.
+    """
+    answers = sorted(
+        (made for made in operations if made.kind is Kind.STATE and made.told is Told.OK and made.result["state"]),
+        key=lambda made: made.answered,
+    )
+    known, far = [made.answered for made in answers], list[tuple[float, Operation]]()
+    for made in answers:
+        place = measure(made.result["state"])
+        far.append(max(far[-1], (place, made), key=lambda entry: entry[0]) if far else (place, made))
+    for made in answers:
+        earlier = _before(known, made.invoked)
+        if earlier and far[earlier - 1][0] > measure(made.result["state"]):
+            yield Violation("S10", "the global state moved back", (far[earlier - 1][1], made))
+
+
+def _before(moments: Sequence[float], limit: float) -> int:
+    """Return how many of the sorted moments are below the limit."""
+    return bisect_left(moments, limit)

@@ -1,0 +1,327 @@
+"""What one partition may do, as those who call it can see: the state table of ``protocol.md`` without its store.
+
+Sweeps and acquisitions whose answer nobody heard are no calls of a history. A lease that has ended may have been
+reclaimed at any time since; a token may be left out, by an acquisition that was given back or left to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Output, Told
+
+Digests = tuple[str, ...]
+SLACK: Final = 1e-3
+"""Seconds by which two readings of one clock may differ when they are written as numbers."""
+
+ABSENT, UNASSIGNED, ASSIGNED, CLOSED, COMPLETED = "absent", "UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"
+FREED = "freed"
+"""Its lease was reclaimed: UNASSIGNED, or parked if that was one too many."""
+_ACTIONS: Final = {
+    Kind.RELEASE: (ASSIGNED,),
+    Kind.REOPEN: (CLOSED, UNASSIGNED, FREED),
+    Kind.PARK: (UNASSIGNED, ASSIGNED, CLOSED, FREED),
+    Kind.RESET: (UNASSIGNED, ASSIGNED, CLOSED, COMPLETED, FREED),
+    Kind.DELETE: (UNASSIGNED, ASSIGNED, CLOSED, COMPLETED, FREED),
+}
+
+
+class State(NamedTuple):
+    """One partition.
+
+    :param token: the highest token that is surely given.
+    :param nonce: of the tenure that goes on, or that went on last.
+    :param writer: the process that made the tenure's last chain write, empty before the first.
+    :param chain: that write's number.
+    :param staged: blocks saved since the last publication.
+    :param published: dataset, generation and digests of what readers see.
+    :param generation: grows with create, reset, and close without state.
+    :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
+    """
+
+    status: str = ABSENT
+    token: int = 0
+    nonce: str = ""
+    writer: str = ""
+    chain: int = -1
+    progress: str | None = None
+    staged: tuple[Output, ...] = ()
+    published: tuple[tuple[str, int, Digests], ...] = ()
+    generation: int = 0
+    closed: int = 0
+    failures: int = 0
+    free_at: float = 0.0
+
+    def held_under(self, fence: tuple[int, str] | None) -> bool:
+        """Return condition *F*."""
+        return self.status == ASSIGNED and (self.token, self.nonce) == fence
+
+    def due(self, moment: float) -> bool:
+        """Return whether its time may have come by ``moment``."""
+        return self.free_at <= moment + SLACK
+
+
+def merged(known: tuple[Output, ...], new: tuple[Output, ...]) -> tuple[Output, ...]:
+    """Return ``known`` and ``new``, each once, a follower in the place of what it follows."""
+    blocks = list(known)
+    for block in new:
+        names = [(one.dataset, one.digest) for one in blocks]
+        if (block.dataset, block.digest) in names:
+            continue
+        if (block.dataset, block.follows) in names:
+            blocks[names.index((block.dataset, block.follows or ""))] = block
+        else:
+            blocks.append(block)
+    return tuple(blocks)
+
+
+def publish(state: State, new: tuple[Output, ...]) -> tuple[tuple[str, int, Digests], ...]:
+    """Return what readers see after an ending that publishes ``new``: it replaces, or adds in its own generation."""
+    published = {dataset: (generation, digests) for dataset, generation, digests in state.published}
+    blocks = merged(state.staged, new)
+    for dataset in dict.fromkeys(block.dataset for block in blocks):
+        mine = [block for block in blocks if block.dataset == dataset]
+        generation, before = published.get(dataset, (-1, ()))
+        adds = generation == state.generation or any(block.mode == "append" for block in mine)
+        known = tuple(Output(dataset, digest) for digest in before) if adds else ()
+        published[dataset] = (state.generation, tuple(block.digest for block in merged(known, tuple(mine))))
+    return tuple((dataset, *seen) for dataset, seen in sorted(published.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The rules of one source.
+
+    :param settings: as its coordinators have them.
+    """
+
+    settings: Settings
+
+    def after(self, state: State, made: Operation) -> Iterator[State]:
+        """Yield the states that ``made`` may lead to if it takes effect in ``state``; none when it cannot."""
+        if made.told is Told.REFUSED:
+            return self._refused(state, made)
+        if made.told is Told.MISSING:
+            return iter([state] if state.status == ABSENT else [])
+        return _STEPS[made.kind](self, state, made)
+
+    # -- acquiring --------------------------------------------------------------------------------------------
+
+    def _acquire(self, state: State, made: Operation) -> Iterator[State]:
+        if state.status in (UNASSIGNED, FREED, CLOSED, ASSIGNED) and state.due(made.answered):
+            yield from self._grant(state, made)
+
+    def _retake(self, state: State, made: Operation) -> Iterator[State]:
+        if state.status == ASSIGNED:
+            yield from self._grant(state, made)
+        else:  # from what an acquisition without an answer has taken
+            yield from self._acquire(state, made)
+
+    def _grant(self, state: State, made: Operation) -> Iterator[State]:
+        if made.told is Told.UNKNOWN:
+            until = made.invoked + self.settings.ownership_timeout.total_seconds()
+            yield state._replace(
+                status=ASSIGNED, token=state.token + 1, nonce=f"?{made.number}", writer="", chain=-1, free_at=until
+            )
+            return
+        found = made.result
+        if found["token"] > state.token and _same_work(state, made):
+            yield state._replace(
+                status=ASSIGNED,
+                token=found["token"],
+                nonce=found["nonce"],
+                writer="",
+                chain=-1,
+                free_at=found["expires"],
+            )
+
+    def _adopt(self, state: State, made: Operation) -> Iterator[State]:
+        if made.told is Told.UNKNOWN:
+            yield state
+        elif state.held_under(made.fence):
+            yield _prolonged(state, made)
+
+    # -- owning -----------------------------------------------------------------------------------------------
+
+    def _begin(self, state: State, made: Operation) -> Iterator[State]:
+        if state.held_under(made.fence) and not state.writer:
+            yield _written(_prolonged(state, made), made)
+
+    def _renew(self, state: State, made: Operation) -> Iterator[State]:
+        if state.held_under(made.fence):
+            yield _prolonged(state, made)
+
+    def _save(self, state: State, made: Operation) -> Iterator[State]:
+        if _in_chain(state, made):
+            saved = state._replace(progress=made.given["progress"], staged=merged(state.staged, made.given["blocks"]))
+            yield _written(_prolonged(saved, made), made)
+
+    def _complete(self, state: State, made: Operation) -> Iterator[State]:
+        if _in_chain(state, made):
+            published = publish(state, made.given["blocks"])
+            yield state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
+
+    def _close(self, state: State, made: Operation) -> Iterator[State]:
+        if not _in_chain(state, made):
+            return
+        count, limit = state.closed + 1, self.settings.max_closed_count
+        done = limit is not None and count >= limit
+        progress = made.given["progress"]
+        yield state._replace(
+            status=COMPLETED if done else CLOSED,
+            staged=(),
+            published=publish(state, made.given["blocks"]),
+            closed=count,
+            progress=progress,
+            generation=state.generation + (progress is None),
+            free_at=NEVER if done else made.invoked + made.given["after"],
+        )
+
+    def _fail(self, state: State, made: Operation) -> Iterator[State]:
+        if not _in_chain(state, made):
+            return
+        failures, after = state.failures + 1, made.given["after"]
+        parks = failures >= self.settings.max_failures
+        wait = self.settings.delay_after(failures) if after is None else timedelta(seconds=after)
+        yield state._replace(
+            status=CLOSED if parks else UNASSIGNED,
+            failures=failures,
+            free_at=NEVER if parks else made.invoked + wait.total_seconds(),
+        )
+
+    def _give_up(self, state: State, made: Operation) -> Iterator[State]:
+        if _in_chain(state, made):
+            yield state._replace(status=UNASSIGNED, free_at=made.invoked + (made.given["after"] or 0))
+
+    def _refused(self, state: State, made: Operation) -> Iterator[State]:
+        """Refuse a call when its fence is not the current one, or when somebody else writes under it."""
+        if not state.held_under(made.fence):
+            yield state
+        elif made.result.get("ending") == "overtaken":
+            if state.writer not in ("", made.process):
+                yield state
+        elif state.due(made.answered):
+            yield _reclaimed(state)
+
+    # -- creating, acting, looking ----------------------------------------------------------------------------
+
+    def _create(self, state: State, made: Operation) -> Iterator[State]:
+        if state.status != ABSENT:
+            yield state
+        else:
+            fresh = State(token=state.token, published=state.published, generation=state.generation + 1)
+            yield fresh._replace(status=UNASSIGNED)
+
+    def _act(self, state: State, made: Operation) -> Iterator[State]:
+        for before in _unseen(state, made):
+            if before.status in _ACTIONS[made.kind]:
+                yield _acted(before, made.kind)
+
+    def _read(self, state: State, made: Operation) -> Iterator[State]:
+        found = made.result
+        if found["status"] is None:
+            if state.status == ABSENT:
+                yield state
+            return
+        for before in _unseen(state, made):
+            if before.token == found["token"] and _shows(before, made) and _same_work(before, made):
+                yield before
+        if found["token"] > state.token and state.due(made.answered) and _same_work(state, made):
+            given_back = state._replace(token=found["token"], nonce="?", writer="", chain=-1, free_at=0.0)
+            yield given_back._replace(status=ASSIGNED if found["status"] == ASSIGNED else FREED)
+
+    def _published(self, state: State, made: Operation) -> Iterator[State]:
+        shown = {dataset: digests for dataset, _, digests in state.published}
+        if shown == {dataset: tuple(digests) for dataset, digests in made.result["published"].items()}:
+            yield state
+
+    def _vanish(self, state: State, made: Operation) -> Iterator[State]:
+        yield State(published=state.published, generation=state.generation)
+
+
+def _in_chain(state: State, made: Operation) -> bool:
+    """Return whether an owner's write may be next: one process writes a chain, in the order of its calls."""
+    return state.held_under(made.fence) and (state.writer != made.process or state.chain < made.number)
+
+
+def _written(state: State, made: Operation) -> State:
+    return state._replace(writer=made.process, chain=made.number)
+
+
+def _prolonged(state: State, made: Operation) -> State:
+    expires = made.result.get("expires")
+    return state._replace(free_at=max(state.free_at, expires)) if expires else state
+
+
+def _reclaimed(state: State) -> State:
+    return state._replace(status=FREED, free_at=0.0)
+
+
+def _same_work(state: State, made: Operation) -> bool:
+    """Return whether what was read of the work itself is what the state holds."""
+    found = made.result
+    return (
+        found["progress"] == state.progress
+        and found["closed"] == state.closed
+        and found["failures"] == state.failures
+        and [block.digest for block in found["blocks"]] == [block.digest for block in state.staged]
+    )
+
+
+def _unseen(state: State, made: Operation) -> Iterator[State]:
+    """Yield the state, and what it may have become by steps that are no calls."""
+    yield state
+    if not state.due(made.answered):
+        return
+    if state.status == ASSIGNED:
+        yield _reclaimed(state)
+    if state.status == CLOSED:  # a sweep reopened it
+        yield state._replace(status=UNASSIGNED)
+    if state.status in (ASSIGNED, CLOSED, UNASSIGNED, FREED):  # an acquisition without an answer took it
+        yield state._replace(status=ASSIGNED, token=state.token + 1, nonce="?", writer="", chain=-1)
+
+
+def _shows(state: State, made: Operation) -> bool:
+    status, parked = made.result["status"], made.result["parked"]
+    if state.status == FREED:
+        return bool(status == UNASSIGNED or parked)
+    if state.status == CLOSED and (state.free_at == NEVER) != parked:
+        return False
+    return bool(status == state.status)
+
+
+def _acted(state: State, kind: Kind) -> State:
+    """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
+    state = state._replace(token=state.token + (state.status == ASSIGNED or kind is Kind.DELETE))
+    if kind is Kind.PARK:
+        return state._replace(status=CLOSED, free_at=NEVER)
+    if kind is Kind.DELETE:
+        return State(token=state.token, published=state.published, generation=state.generation)
+    if kind is Kind.RESET:
+        fresh = State(token=state.token, published=state.published, generation=state.generation + 1)
+        return fresh._replace(status=UNASSIGNED)
+    return state._replace(status=UNASSIGNED, free_at=0.0, failures=0 if kind is Kind.REOPEN else state.failures)
+
+
+Step = Callable[[Model, State, Operation], Iterator[State]]
+_STEPS: Final[dict[Kind, Step]] = {
+    Kind.CREATE: Model._create,
+    Kind.ACQUIRE: Model._acquire,
+    Kind.RETAKE: Model._retake,
+    Kind.ADOPT: Model._adopt,
+    Kind.BEGIN: Model._begin,
+    Kind.RENEW: Model._renew,
+    Kind.SAVE: Model._save,
+    Kind.COMPLETE: Model._complete,
+    Kind.CLOSE: Model._close,
+    Kind.FAIL: Model._fail,
+    Kind.GIVE_UP: Model._give_up,
+    Kind.READ: Model._read,
+    Kind.PUBLISHED: Model._published,
+    Kind.VANISH: Model._vanish,
+    **dict.fromkeys(_ACTIONS, Model._act),
+}

@@ -1,0 +1,253 @@
+"""A coordinator whose every call is noted in a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.documents import encode_progress
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+)
+from airflow_coordination.leases.partition import Fence, Lease, Partition
+from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.supply import Supplied, Supplier, SupplierRun, identified
+from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.history.log import MemoryLog
+from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
+
+T = TypeVar("T")
+Result = dict[str, Any]
+NO_RESULT: Result = {}
+
+
+def outputs(blocks: Iterable[Block]) -> tuple[Output, ...]:
+    """Return blocks as histories name them."""
+    return tuple(Output(block.dataset, block.digest, block.follows, block.mode) for block in blocks)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def seen(partition: Partition | None) -> Result:
+    """Return what a history keeps of a partition that was read."""
+    if partition is None or partition.deleted:
+        return {"status": None}
+    return {
+        "status": str(partition.status),
+        "parked": partition.parked,
+        "token": partition.token,
+        "progress": partition.progress_text,
+        "blocks": outputs(partition.staged),
+        "closed": partition.closed_count,
+        "failures": partition.failures,
+    }
+
+
+def held(lease: Lease) -> Result:
+    """Return what a history keeps of a lease that was given."""
+    return {**seen(lease.partition), "nonce": lease.fence.nonce, "expires": _seconds(lease.expires_at)}
+
+
+class RecordedCoordinator:
+    """The calls of a :class:`SourceCoordinator`, each noted before it is made and when it is answered.
+
+    :param coordinator: makes the calls.
+    :param log: keeps them; shared by all coordinators of a simulation, one per process otherwise.
+    :param process: names who calls, unique for every start of a process.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, log: MemoryLog, process: str) -> None:
+        self.coordinator, self.log, self.process = coordinator, log, process
+
+    # -- acquiring --------------------------------------------------------------------------------------------
+
+    def get_next_partition(self, hint: str | None = None) -> Lease | None:
+        """See :meth:`SourceCoordinator.get_next_partition`; its supplier is called with :meth:`run_supplier`."""
+        made = self._call(Kind.ACQUIRE)
+        return self._leased(made, lambda: self.coordinator.get_next_partition(hint=hint))
+
+    def acquire_partition(self, key: str) -> Lease | None:
+        """See :class:`SourceCoordinator`, here and below."""
+        return self._leased(self._call(Kind.ACQUIRE, key), lambda: self.coordinator.acquire_partition(key))
+
+    def retake(self, key: str) -> Lease | None:  # noqa: D102
+        return self._leased(self._call(Kind.RETAKE, key), lambda: self.coordinator.retake(key))
+
+    def adopt(self, key: str, fence: Fence) -> Lease | None:  # noqa: D102
+        made = self._call(Kind.ADOPT, key, fence)
+        return self._leased(made, lambda: self.coordinator.adopt(key, fence))
+
+    def begin(self, key: str, fence: Fence) -> Lease:  # noqa: D102
+        made = self._call(Kind.BEGIN, key, fence)
+
+        def begun(lease: Lease) -> Result:
+            if lease.fence != fence:
+                made.kind = Kind.RETAKE
+            return held(lease)
+
+        return self._told(made, lambda: self.coordinator.begin(key, fence), begun)
+
+    # -- owning -----------------------------------------------------------------------------------------------
+
+    def renew(self, lease: Lease) -> Lease:  # noqa: D102
+        made = self._call(Kind.RENEW, lease.key, lease.fence)
+        return self._told(made, lambda: self.coordinator.renew(lease), _until)
+
+    def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:  # noqa: D102
+        given = {"progress": encode_progress(state), "blocks": outputs(blocks)}
+        made = self._call(Kind.SAVE, lease.key, lease.fence, given)
+        return self._told(made, lambda: self.coordinator.save_progress_state(lease, state, blocks), _until)
+
+    def complete(self, lease: Lease, blocks: Sequence[Block] = ()) -> None:  # noqa: D102
+        made = self._call(Kind.COMPLETE, lease.key, lease.fence, {"blocks": outputs(blocks)})
+        self._told(made, lambda: self.coordinator.complete(lease, blocks))
+
+    def close(  # noqa: D102
+        self, lease: Lease, reopen_after: timedelta, state: object = None, blocks: Sequence[Block] = ()
+    ) -> None:
+        given = {
+            "after": reopen_after.total_seconds(),
+            "progress": encode_progress(state),
+            "blocks": outputs(blocks),
+        }
+        made = self._call(Kind.CLOSE, lease.key, lease.fence, given)
+        self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks))
+
+    def fail(self, lease: Lease, error: str, retry_after: timedelta | None = None) -> None:  # noqa: D102
+        made = self._call(Kind.FAIL, lease.key, lease.fence, _after(retry_after))
+        self._told(made, lambda: self.coordinator.fail(lease, error, retry_after))
+
+    def give_up(self, lease: Lease, retry_after: timedelta | None = None) -> None:  # noqa: D102
+        made = self._call(Kind.GIVE_UP, lease.key, lease.fence, _after(retry_after))
+        self._told(made, lambda: self.coordinator.give_up(lease, retry_after))
+
+    def complete_and_get_next(self, lease: Lease, blocks: Sequence[Block] = ()) -> Lease | None:  # noqa: D102
+        made = self._call(Kind.COMPLETE, lease.key, lease.fence, {"blocks": outputs(blocks)})
+        following = self._call(Kind.ACQUIRE)
+        try:
+            found = self._told(made, lambda: self.coordinator.complete_and_get_next(lease, blocks))
+        except CoordinationError:
+            unknown = made.told is Told.UNKNOWN
+            self.log.answer(following, Told.UNKNOWN if unknown else Told.NOT_DONE, NO_RESULT)
+            raise
+        return self._note_lease(following, found)
+
+    def fail_for_dead_owner(self, key: str, fence: Fence, error: str) -> bool:  # noqa: D102
+        made = self._call(Kind.FAIL, key, fence, {"after": None, "for": "dead owner"})
+        return self._ended(made, lambda: self.coordinator.fail_for_dead_owner(key, fence, error))
+
+    def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:  # noqa: D102
+        made = self._call(Kind.GIVE_UP, key, fence, {"after": None, "for": "dead owner"})
+        return self._ended(made, lambda: self.coordinator.give_up_for_dead_owner(key, fence))
+
+    # -- creating, acting, looking ----------------------------------------------------------------------------
+
+    def create_partitions(self, keys: Sequence[str]) -> Created:  # noqa: D102
+        made = [self._call(Kind.CREATE, key) for key in dict.fromkeys(keys)]
+        return self._together(made, lambda: self.coordinator.create_partitions(keys))
+
+    def run_supplier(self, supplier: Supplier) -> SupplierRun:
+        """Note every partition that the supplier gives as a creation of its own."""
+        run, made = self._call(Kind.STATE), dict[str, Operation]()
+
+        def noted(state: dict[str, Any]) -> Iterable[Supplied]:
+            for item in supplier(state) or ():
+                key = getattr(item, "key", item)
+                if isinstance(key, str) and key not in made:
+                    made[identified(item).key] = self._call(Kind.CREATE, key)
+                yield item
+
+        ran = self._told(run, lambda: self.coordinator.run_supplier(noted), lambda ran: {"state": ran.state})
+        for one in made.values():  # after an error, what it gave may exist by now, or later, or never
+            self.log.answer(one, Told.OK, NO_RESULT)
+        return ran
+
+    def act(self, action: Action, key: str) -> Partition:
+        """Do a person's action to what is seen now."""
+        made = self._call(Kind(action.value), key)
+        acting = getattr(self.coordinator, action.value)
+        partition: Partition = self._told(made, lambda: acting(key, "ana", "because"), seen)
+        return partition
+
+    def partition(self, key: str) -> Partition | None:  # noqa: D102
+        return self._told(self._call(Kind.READ, key), lambda: self.coordinator.partition(key), seen)
+
+    def global_state(self) -> dict[str, Any]:  # noqa: D102
+        return self._told(self._call(Kind.STATE), self.coordinator.global_state, lambda state: {"state": state})
+
+    # -- noting -----------------------------------------------------------------------------------------------
+
+    def _call(self, kind: Kind, key: str = "", fence: Fence | None = None, given: Result = NO_RESULT) -> Operation:
+        under = (fence.token, fence.nonce) if fence else None
+        return self.log.call(self.process, kind, key, under, given)
+
+    def _told(self, made: Operation, call: Callable[[], T], result: Callable[[T], Result] | None = None) -> T:
+        """Make a call and note its answer. What ends the process, ends it without one."""
+        try:
+            found = call()
+        except CoordinationError as error:
+            self.log.answer(made, *_meaning(error))
+            raise
+        self.log.answer(made, Told.OK, result(found) if result else NO_RESULT)
+        return found
+
+    def _leased(self, made: Operation, call: Callable[[], Lease | None]) -> Lease | None:
+        try:
+            lease = call()
+        except CoordinationError as error:
+            self.log.answer(made, *_meaning(error))
+            raise
+        return self._note_lease(made, lease)
+
+    def _note_lease(self, made: Operation, lease: Lease | None) -> Lease | None:
+        if lease is None:
+            self.log.answer(made, Told.NOTHING, NO_RESULT)
+        else:
+            made.key = lease.key
+            self.log.answer(made, Told.OK, held(lease))
+        return lease
+
+    def _ended(self, made: Operation, call: Callable[[], bool]) -> bool:
+        try:
+            ended = call()
+        except CoordinationError as error:
+            self.log.answer(made, *_meaning(error))
+            raise
+        self.log.answer(made, Told.OK if ended else Told.REFUSED, NO_RESULT)
+        return ended
+
+    def _together(self, made: Sequence[Operation], call: Callable[[], T]) -> T:
+        try:
+            found = call()
+        except CoordinationError as error:
+            for one in made:  # pages before the one that failed are created
+                told = _meaning(error)[0]
+                self.log.answer(one, Told.UNKNOWN if len(made) > 1 else told, NO_RESULT)
+            raise
+        for one in made:
+            self.log.answer(one, Told.OK, NO_RESULT)
+        return found
+
+
+def _until(lease: Lease) -> Result:
+    return {"expires": _seconds(lease.expires_at)}
+
+
+def _after(retry_after: timedelta | None) -> Result:
+    return {"after": retry_after.total_seconds() if retry_after is not None else None}
+
+
+def _meaning(error: CoordinationError) -> tuple[Told, Result]:
+    if isinstance(error, PartitionNotOwnedError):
+        return Told.REFUSED, {"ending": str(error.ending.outcome) if error.ending else None}
+    if isinstance(error, OutcomeUnknownError):
+        return Told.UNKNOWN, NO_RESULT
+    return (Told.MISSING if isinstance(error, PartitionNotFoundError) else Told.NOT_DONE), NO_RESULT
