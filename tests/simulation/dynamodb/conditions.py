@@ -1,0 +1,107 @@
+"""Conditions and filters, made into functions of an item.
+
+condition = conjunction {OR conjunction}
+conjunction = test {AND test}
+test = "(" condition ")" | function "(" name ["," value] ")" | operand (= | < | <= | > | >=) operand
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tests.simulation.dynamodb.items import Attribute, Item, Names, Values, ordered, same
+from tests.simulation.dynamodb.words import Words
+
+Condition = Callable[[Item, Names, Values], bool]
+Operand = Callable[[Item, Names, Values], Attribute | None]
+ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def condition(words: Words) -> Condition:
+    """Read a condition as far as it goes."""
+    found = _conjunction(words)
+    while words.skip("OR"):
+        found = _either(found, _conjunction(words))
+    return found
+
+
+def _conjunction(words: Words) -> Condition:
+    found = _test(words)
+    while words.skip("AND"):
+        found = _both(found, _test(words))
+    return found
+
+
+def _either(one: Condition, other: Condition) -> Condition:
+    return lambda item, names, values: one(item, names, values) or other(item, names, values)
+
+
+def _both(one: Condition, other: Condition) -> Condition:
+    return lambda item, names, values: one(item, names, values) and other(item, names, values)
+
+
+def _test(words: Words) -> Condition:
+    if words.skip("("):
+        found = condition(words)
+        words.take(")")
+        return found
+    return _FUNCTIONS[_function(words)](words) if words.next[:1].isalpha() else _comparison(words)
+
+
+def _function(words: Words) -> str:
+    found = words.take(*_FUNCTIONS)
+    words.take("(")
+    return found
+
+
+def _exists(words: Words) -> Condition:
+    name = words.name()
+    words.take(")")
+    return lambda item, names, values: names[name] in item
+
+
+def _not_exists(words: Words) -> Condition:
+    name = words.name()
+    words.take(")")
+    return lambda item, names, values: names[name] not in item
+
+
+def _type(words: Words) -> Condition:
+    name = words.name()
+    words.take(",")
+    kind = words.value()
+    words.take(")")
+    return lambda item, names, values: values[kind]["S"] in item.get(names[name], ())
+
+
+_FUNCTIONS: dict[str, Callable[[Words], Condition]] = {
+    "attribute_exists": _exists,
+    "attribute_not_exists": _not_exists,
+    "attribute_type": _type,
+}
+
+
+def _comparison(words: Words) -> Condition:
+    left = operand(words)
+    sign = words.take("=", *ORDERS)
+    right = operand(words)
+    if sign == "=":
+        return lambda item, names, values: same(left(item, names, values), right(item, names, values))
+    holds = ORDERS[sign]
+    return lambda item, names, values: ordered(left(item, names, values), right(item, names, values), holds)
+
+
+def operand(words: Words) -> Operand:
+    """Read an attribute or a value."""
+    if words.next.startswith("#"):
+        name = words.name()
+        return lambda item, names, values: item.get(names[name])
+    value = words.value()
+    return lambda item, names, values: values[value]

@@ -1,0 +1,102 @@
+"""Items as they are on the wire: attribute names to ``{"S": …}``, ``{"N": …}`` and what else the store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from typing import Any
+
+from tests.simulation.dynamodb.rejections import invalid
+
+Attribute = dict[str, Any]
+Item = dict[str, Attribute]
+Names = Mapping[str, str]
+Values = Mapping[str, Attribute]
+
+MAX_ITEM_BYTES = 400 * 1024
+_NUMBERS = Context(prec=38, traps=[Inexact, InvalidOperation])
+
+
+def canonical(value: Attribute) -> Attribute:
+    """Return an attribute as the service keeps it: numbers in one form only."""
+    [(kind, data)] = value.items()
+    if kind == "N":
+        return value if _is_plain(data) else {"N": _number(data)}
+    if kind in ("S", "BOOL", "NULL"):
+        return value
+    if kind == "L":
+        return {"L": [canonical(one) for one in data]}
+    if kind == "M":
+        return {"M": {name: canonical(one) for name, one in data.items()}}
+    raise NotImplementedError(f"attributes of type {kind}")
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a number is whole, small, and written as the service writes it."""
+    digits = text.removeprefix("-")
+    return digits.isdigit() and len(digits) < 30 and (digits[0] != "0" or text == "0")
+
+
+def _number(text: str) -> str:
+    try:
+        number = _NUMBERS.normalize(_NUMBERS.create_decimal(text))
+    except (Inexact, InvalidOperation):
+        raise invalid(f"Attempting to store more than 38 significant digits in a Number: {text}") from None
+    return format(number, "f") if number else "0"
+
+
+def plus(left: Attribute, right: Attribute) -> Attribute:
+    """Return the sum of two numbers."""
+    return {"N": _number(str(_NUMBERS.add(Decimal(left["N"]), Decimal(right["N"]))))}
+
+
+_SCALARS = frozenset({"S", "N", "BOOL", "NULL"})
+
+
+def same(left: Attribute | None, right: Attribute | None) -> bool:
+    """Return whether two canonical attributes are equal; what is absent equals nothing."""
+    if left is None or right is None:
+        return False
+    if left == right:
+        return True
+    if not (left.keys() <= _SCALARS and right.keys() <= _SCALARS):
+        raise NotImplementedError(f"comparing {left} with {right}")
+    return False
+
+
+def ordered(left: Attribute | None, right: Attribute | None, holds: Callable[[Any, Any], bool]) -> bool:
+    """Return whether an order holds between two attributes; it never does between a text and a number.
+
+    Texts are in the order of their UTF-8 bytes, which is that of their characters' numbers.
+    """
+    if left is None or right is None:
+        return False
+    if "S" in left and "S" in right:
+        return holds(left["S"], right["S"])
+    if "N" in left and "N" in right:
+        return holds(Decimal(left["N"]), Decimal(right["N"]))
+    if not (("S" in left or "N" in left) and ("S" in right or "N" in right)):
+        raise NotImplementedError(f"the order of {left} and {right}")
+    return False
+
+
+def size_of(item: Item) -> int:
+    """Return an item's bytes, as the service counts them."""
+    return sum(_bytes(name) + _size(value) for name, value in item.items())
+
+
+def _size(value: Attribute) -> int:
+    [(kind, data)] = value.items()
+    if kind == "S":
+        return _bytes(data)
+    if kind == "N":
+        return (len(data) - (data[0] == "-") + 1) // 2 + 1 + (data[0] == "-")
+    if kind == "L":
+        return 3 + sum(1 + _size(one) for one in data)
+    if kind == "M":
+        return 3 + sum(1 + _bytes(name) + _size(one) for name, one in data.items())
+    return 1
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())

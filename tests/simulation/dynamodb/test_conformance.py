@@ -1,0 +1,26 @@
+"""The conformance kit on the real store over the simulated engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
+from tests.simulation.dynamodb.engine import Engine
+
+OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
+
+
+class TestSimulatedEngine(StoreConformance):
+    @pytest.fixture
+    def store_factory(self) -> StoreFactory:
+        engine: list[Engine] = []
+
+        def make(clock: FakeClock) -> PartitionStore:
+            engine[:] = engine or [Engine(clock.now)]
+            return DynamoDBStore(OPTIONS, clock, client=lambda _: engine[0])
+
+        return make
