@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from boto3.dynamodb.conditions import Attr
 
@@ -31,6 +32,16 @@ _TRIES: Final = 3
 _REMEMBERED: Final = 5_000
 _LAG: Final = timedelta(seconds=10)
 """For how long the index may not show what was created."""
+T = TypeVar("T")
+
+
+def side_by_side(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Make calls, ``PARALLEL`` of them at a time, and return their results; one at a time stays in this thread."""
+    if min(PARALLEL, len(calls)) <= 1:
+        return [call() for call in calls]
+    with ThreadPoolExecutor(min(PARALLEL, len(calls))) as pool:
+        running = [pool.submit(call) for call in calls]
+    return [task.result() for task in running]
 
 
 class Ordinals:
@@ -91,20 +102,17 @@ class Creating:
                     yield fresh.key, fresh.token
 
     def _create_all(self, write: Create, todo: list[tuple[NewPartition, int]], done: dict[str, Created]) -> None:
-        stopped = threading.Event()
+        errors: list[BaseException] = []
 
         def create(new: NewPartition, ordinal: int) -> None:
-            if stopped.is_set():
+            if errors:
                 return
             try:
                 done[new.key] = self._create(write, new, ordinal)
-            except BaseException:
-                stopped.set()
-                raise
+            except BaseException as error:
+                errors.append(error)
 
-        with ThreadPoolExecutor(min(PARALLEL, max(1, len(todo)))) as pool:
-            running = [pool.submit(create, new, ordinal) for new, ordinal in todo]
-        errors = [error for error in (task.exception() for task in running) if error is not None]
+        side_by_side([partial(create, new, ordinal) for new, ordinal in todo])
         if errors:
             raise _worst(errors, applied=bool(done))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.partition import Partition, PartitionStatus
@@ -12,7 +12,7 @@ from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
-from airflow_coordination.stores.dynamodb.creating import PARALLEL
+from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
 
@@ -36,10 +36,7 @@ class Sweeping:
             (self._reclaim, first(self._queue.expired(call, source, past, limit), limit)),
             (self._promote, first(self._queue.delayed(call, source, past, limit), limit)),
         ]
-        with ThreadPoolExecutor(PARALLEL) as pool:
-            done = Counter(
-                task.result() for task in [pool.submit(step, row, write) for step, rows in work for row in rows]
-            )
+        done = Counter(side_by_side([partial(step, row, write) for step, rows in work for row in rows]))
         return Swept(done["reopened"], done["reclaimed"], done["parked"])
 
     def _reopen(self, row: Candidate, write: Sweep) -> str:

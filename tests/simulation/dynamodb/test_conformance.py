@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
@@ -16,7 +16,8 @@ OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
 
 class TestSimulatedEngine(StoreConformance):
     @pytest.fixture
-    def store_factory(self) -> StoreFactory:
+    def store_factory(self, monkeypatch: pytest.MonkeyPatch) -> StoreFactory:
+        monkeypatch.setattr(creating, "PARALLEL", 1)
         engine: list[Engine] = []
 
         def make(clock: FakeClock) -> PartitionStore:
