@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.crash_points.scenes import Opens, by_calls
+from tests.integration.crash_points.scenes import Opens, by_calls, by_requests
+from tests.integration.dynamodb.engine import REGION, Engine
 
 
 @pytest.fixture
@@ -42,3 +47,14 @@ def sqlite(tmp_path: Path, clock: FakeClock) -> Iterator[Opens]:
 def postgresql(postgres_store_url: str, clock: FakeClock) -> Iterator[Opens]:
     """Open a store on a server."""
     yield from _opened(open_store(postgres_store_url, clock=clock))
+
+
+@pytest.fixture
+def dynamodb(dynamodb_local: str, clock: FakeClock) -> Iterator[Opens]:
+    """Open a store in DynamoDB Local."""
+    table = f"test-{uuid4().hex}"
+    with closing(make_client(DynamoDBOptions(table_name=table, region=REGION, endpoint_url=dynamodb_local))) as client:
+        engine = Engine(dynamodb_local, client)
+        engine.store(table, clock).setup()
+        yield by_requests(engine, table, clock)
+        engine.delete(table)

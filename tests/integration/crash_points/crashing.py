@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airflow_coordination.testing.clock import FakeClock
@@ -24,11 +24,12 @@ class Crashes:
         self._operation, self._opens, self._clock = operation, opens, clock
         self.runs = 0
 
-    def run(self, faults: Faults) -> tuple[dict[str, Any], list[str], bool]:
+    def run(self, faults: Faults) -> tuple[dict[str, Any], Sequence[str], bool]:
         """Return the account at the end, the calls of the process that may have died, and whether it has."""
         self.runs += 1
         operation = self._operation
-        scene = Scene(self._opens, f"run-{self.runs}", self._clock, operation.settings, operation.passes)
+        source, settings = f"run-{self.runs}", operation.settings
+        scene = Scene(self._opens, source, self._clock, settings, operation.passes, operation.steps)
         operate = operation.prepare(scene)
         dying = self._opens({**operation.faults, **faults})
         try:
@@ -69,9 +70,9 @@ class Crashes:
 
     def _check_undisturbed(self, expected: dict[str, Any]) -> None:
         assert expected["not done"] == []
-        passes = range(self._operation.passes or 1)
+        passes, steps = range(self._operation.passes or 1), [*map(str, range(self._operation.steps)), "end"]
         for key, (status, *_) in expected["partitions"].items():
-            blocks = [f"{key}.{number}.{name}" for number in passes for name in ("0", "1", "end")]
+            blocks = [f"{key}.{number}.{name}" for number in passes for name in steps]
             assert expected["published"].get(key, blocks) == blocks
             assert (key in expected["published"]) == (status == "COMPLETED")
 

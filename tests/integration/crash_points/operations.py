@@ -26,10 +26,9 @@ class Operation:
     :param name: for people.
     :param prepare: does what goes before without any fault; returns the operation.
     :param recover: what a new process does first, before it works on as usual.
-    :param passes: see :class:`Scene`.
+    :param passes: see :class:`Scene`, here and below.
     :param settings: of the coordinator.
     :param faults: met in every run, besides the crash.
-    :param by_request: whether it is tried at every request to DynamoDB, too.
     :param counts: what else must be the same, of each partition.
     """
 
@@ -37,9 +36,9 @@ class Operation:
     prepare: Callable[[Scene], Operate]
     recover: Callable[[Scene, SourceCoordinator], object] = nothing
     passes: int | None = None
+    steps: int = 2
     settings: dict[str, Any] = field(default_factory=dict)
     faults: dict[int, Fault] = field(default_factory=dict)
-    by_request: bool = True
     counts: Callable[[Scene, SourceCoordinator], object] = lambda scene, one: None
 
 
@@ -67,13 +66,14 @@ def create_five(scene: Scene, one: SourceCoordinator) -> object:
 
 
 SUPPLYING = (
-    Operation("run the supplier", lambda scene: lambda one: one.run_supplier(months), supply_again),
+    Operation("run the supplier", lambda scene: lambda one: one.run_supplier(months), supply_again, steps=0),
     Operation(
         "get the next with a supplier",
         lambda scene: lambda one: one.get_next_partition(supplier=months),
         supply_again,
+        steps=0,
     ),
-    Operation("create several pages", lambda scene: lambda one: create_five(scene, one), create_five),
+    Operation("create several pages", lambda scene: lambda one: create_five(scene, one), create_five, steps=0),
 )
 
 # -- owning ---------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def action(name: str, before: Callable[[Scene], object], fits: Callable[[Partiti
         if seen is not None and fits(seen):
             act(one)
 
-    return Operation(name, prepare, look_again, settings={"max_failures": 1}, counts=audited)
+    return Operation(name, prepare, look_again, passes=2, settings={"max_failures": 1}, counts=audited)
 
 
 def failed(scene: Scene) -> None:
@@ -270,4 +270,4 @@ def haunted(scene: Scene) -> Operate:
     return twice
 
 
-HAUNTED = (Operation("give a phantom back", haunted, faults={1: Fault.APPLIED_LATE}, by_request=False),)
+HAUNTED = (Operation("give a phantom back", haunted, faults={1: Fault.APPLIED_LATE}),)

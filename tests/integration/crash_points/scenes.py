@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any, Protocol
 
 from airflow_coordination.leases import Block, Lease, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
+from airflow_coordination.testing.dynamodb_faults import Fault as Request
+from airflow_coordination.testing.dynamodb_faults import FaultyClient, at
+from airflow_coordination.testing.forwarding import ForwardingStore
+from tests.integration.dynamodb.engine import Engine
 
 MINUTE = timedelta(minutes=1)
 LEASE = 10 * MINUTE
-STEPS = 2
-"""How often one pass over a partition saves its progress."""
 PAGE = 2
 """How many partitions the stores create in one call here, so that few make several pages."""
 ROUNDS = 12
@@ -34,8 +39,13 @@ class SeedOrder(Randomness):
 class Killable(Protocol):
     """A store of one process, that ends at a call."""
 
-    crashed: bool
-    calls: list[str]
+    @property
+    def crashed(self) -> bool:
+        """Whether it has ended."""
+
+    @property
+    def calls(self) -> Sequence[str]:
+        """What it has called so far."""
 
     @property
     def process(self) -> PartitionStore:
@@ -55,6 +65,31 @@ class SmallPages(FaultyStore):
         return self
 
 
+class SmallPagesOnDynamoDB(ForwardingStore):
+    """The same for one process's store on DynamoDB, which ends at a request.
+
+    :param store: behind ``client``.
+    """
+
+    create_page = PAGE  # type: ignore[assignment]
+
+    def __init__(self, store: PartitionStore, client: FaultyClient) -> None:
+        super().__init__(store)
+        self._client, self.deliver = client, client.deliver
+
+    @property
+    def process(self) -> PartitionStore:
+        return self
+
+    @property
+    def crashed(self) -> bool:
+        return self._client.crashed
+
+    @property
+    def calls(self) -> list[str]:
+        return self._client.requests
+
+
 Faults = Mapping[int, Fault]
 Opens = Callable[[Faults], Killable]
 
@@ -62,6 +97,17 @@ Opens = Callable[[Faults], Killable]
 def by_calls(store: PartitionStore) -> Opens:
     """Return what opens ``store`` for a process that meets faults at its calls."""
     return lambda faults: SmallPages(store, faults)
+
+
+def by_requests(engine: Engine, table: str, clock: FakeClock) -> Opens:
+    """Return what opens a table's store for a process that meets faults at its requests."""
+
+    def opens(faults: Faults) -> Killable:
+        client = FaultyClient(engine.client, at({number: Request[fault.name] for number, fault in faults.items()}))
+        seeded = Randomness(random.Random(0))
+        return SmallPagesOnDynamoDB(DynamoDBStore(engine.options(table), clock, lambda _: client, seeded), client)
+
+    return opens
 
 
 @dataclass
@@ -73,6 +119,7 @@ class Scene:
     :param clock: decides for the store, too.
     :param settings: of the coordinator.
     :param passes: after how many closes a partition is completed; ``None`` when its work completes it.
+    :param steps: how often one pass over a partition saves its progress.
     """
 
     opens: Opens
@@ -80,8 +127,11 @@ class Scene:
     clock: FakeClock
     settings: dict[str, Any]
     passes: int | None = None
+    steps: int = 2
     notes: dict[str, Any] = field(default_factory=dict)
     """What the task keeps for its next try, as in XCom."""
+    attempts: Iterator[int] = field(default_factory=count)
+    """No two processes write one directory: work that is done again makes another block."""
 
     def process(self, attempt: int = 1, store: PartitionStore | None = None, task: str = "task") -> SourceCoordinator:
         """Return a new process: this task's ``attempt``-th try, on the same host as all."""
@@ -92,7 +142,7 @@ class Scene:
 
     def work(self, one: SourceCoordinator, lease: Lease) -> None:
         """Go on with a partition's pass where its progress is, and end it."""
-        for step in range(done(lease), STEPS):
+        for step in range(done(lease), self.steps):
             lease = self.step(one, lease, step)
         self.end(one, lease)
 
@@ -109,8 +159,8 @@ class Scene:
             one.close(lease, MINUTE, {"step": 0}, [self.block(lease, "end")])
 
     def block(self, lease: Lease, name: str) -> Block:
-        """Return a block of this pass; where no generation is carried over, it asks to be added."""
-        digest = f"{lease.key}.{lease.partition.closed_count}.{name}"
+        """Return a block of this pass, of this attempt; where no generation is carried over, it asks to be added."""
+        digest = f"{lease.key}.{lease.partition.closed_count}.{name}#{next(self.attempts)}"
         mode = "append" if self.passes is None else "replace"
         return Block("clean", f"/out/{digest}", digest, 1, 10, mode=mode)  # type: ignore[arg-type]
 
@@ -132,11 +182,11 @@ class Scene:
     def account(self) -> dict[str, Any]:
         """Return all that must be the same, however often processes have died."""
         one = self.process(9)
-        partitions = one.partitions()
+        partitions, heads = one.partitions(), one.store.heads(f"{self.source}|PARTITION")
         return {
             "partitions": {p.key: (p.status, p.closed_count, p.failures, p.progress_text) for p in partitions},
-            "published": {h.key: [b.digest for b in h.blocks] for h in one.store.heads(f"{self.source}|PARTITION")},
-            "rows": {h.key: h.rows for h in one.store.heads(f"{self.source}|PARTITION")},
+            "published": {head.key: [content(block) for block in head.blocks] for head in heads},
+            "rows": {head.key: head.rows for head in heads},
             "parked": [p.key for p in partitions if p.parked],
             "not done": [p.key for p in partitions if p.status is not PartitionStatus.COMPLETED and not p.parked],
             "global state": one.global_state(),
@@ -147,6 +197,11 @@ def done(lease: Lease) -> int:
     """Return how many steps of the pass are saved."""
     state = lease.partition.progress_state or {"step": 0}
     return int(state["step"])
+
+
+def content(block: Block) -> str:
+    """Return what was done in a block, whoever did it."""
+    return block.digest.partition("#")[0]
 
 
 def acquired(lease: Lease | None) -> Lease:

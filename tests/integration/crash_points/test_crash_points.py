@@ -20,7 +20,12 @@ from tests.integration.crash_points.operations import (
 )
 from tests.integration.crash_points.scenes import Opens
 
-STORES = ["in_memory", "sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])]
+STORES = [
+    "in_memory",
+    "sqlite",
+    pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow]),
+    pytest.param("dynamodb", marks=[pytest.mark.dynamodb, pytest.mark.slow]),
+]
 
 
 def every(operations: tuple[Operation, ...]) -> pytest.MarkDecorator:
@@ -52,11 +57,17 @@ def test_l2_a_take_over_killed_at_any_call_is_made_good(on_store: RunsAll, opera
     assert on_store(operation).at_every_call() >= 1
 
 
-@every(SWEEPING + HAUNTED)
-def test_l1_what_tidies_up_leaves_nothing_stuck_when_killed_at_any_call(
-    on_store: RunsAll, operation: Operation
-) -> None:
+@every(SWEEPING)
+def test_l3_a_sweep_killed_at_any_call_leaves_nothing_stuck(on_store: RunsAll, operation: Operation) -> None:
     assert on_store(operation).at_every_call() >= 1
+
+
+@every(HAUNTED)
+@pytest.mark.parametrize("opens", ["in_memory", "sqlite"])
+def test_l1_what_a_lost_answer_took_is_given_back_by_the_dead_too(
+    request: pytest.FixtureRequest, opens: str, clock: FakeClock, operation: Operation
+) -> None:
+    assert Crashes(operation, request.getfixturevalue(opens), clock).at_every_call() > 5
 
 
 @every(ACTING)
