@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.crash_points.scenes import Opens, by_calls, by_requests
-from tests.integration.dynamodb.engine import REGION, Engine
+from tests.integration.dynamodb.engine import Engine
+from tests.simulation.dynamodb.engine import Engine as SimulatedEngine
 
 
 @pytest.fixture
@@ -50,11 +52,22 @@ def postgresql(postgres_store_url: str, clock: FakeClock) -> Iterator[Opens]:
 
 
 @pytest.fixture
-def dynamodb(dynamodb_local: str, clock: FakeClock) -> Iterator[Opens]:
+def dynamodb(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Opens:
+    """Open a store on the engine in this process, one request after the other."""
+    monkeypatch.setattr(creating, "PARALLEL", 1)
+    return _on_dynamodb(DynamoDBOptions(table_name="any", billing_mode="on_demand"), SimulatedEngine(clock.now), clock)
+
+
+@pytest.fixture
+def dynamodb_itself(dynamodb_local: str, clock: FakeClock) -> Iterator[Opens]:
     """Open a store in DynamoDB Local."""
     table = f"test-{uuid4().hex}"
-    with closing(make_client(DynamoDBOptions(table_name=table, region=REGION, endpoint_url=dynamodb_local))) as client:
-        engine = Engine(dynamodb_local, client)
-        engine.store(table, clock).setup()
-        yield by_requests(engine, table, clock)
-        engine.delete(table)
+    options = Engine(dynamodb_local, None).options(table)
+    with closing(make_client(options)) as client:
+        yield _on_dynamodb(options, client, clock)
+        Engine(dynamodb_local, client).delete(table)
+
+
+def _on_dynamodb(options: DynamoDBOptions, client: Any, clock: FakeClock) -> Opens:
+    DynamoDBStore(options, clock, lambda _: client).setup()
+    return by_requests(options, client, clock)

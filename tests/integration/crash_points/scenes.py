@@ -12,13 +12,12 @@ from typing import Any, Protocol
 from airflow_coordination.leases import Block, Lease, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.testing.dynamodb_faults import Fault as Request
 from airflow_coordination.testing.dynamodb_faults import FaultyClient, at
 from airflow_coordination.testing.forwarding import ForwardingStore
-from tests.integration.dynamodb.engine import Engine
 
 MINUTE = timedelta(minutes=1)
 LEASE = 10 * MINUTE
@@ -99,13 +98,13 @@ def by_calls(store: PartitionStore) -> Opens:
     return lambda faults: SmallPages(store, faults)
 
 
-def by_requests(engine: Engine, table: str, clock: FakeClock) -> Opens:
-    """Return what opens a table's store for a process that meets faults at its requests."""
+def by_requests(options: DynamoDBOptions, client: Any, clock: FakeClock) -> Opens:
+    """Return what opens a table's store for a process that meets faults at its requests to ``client``."""
 
     def opens(faults: Faults) -> Killable:
-        client = FaultyClient(engine.client, at({number: Request[fault.name] for number, fault in faults.items()}))
+        faulty = FaultyClient(client, at({number: Request[fault.name] for number, fault in faults.items()}))
         seeded = Randomness(random.Random(0))
-        return SmallPagesOnDynamoDB(DynamoDBStore(engine.options(table), clock, lambda _: client, seeded), client)
+        return SmallPagesOnDynamoDB(DynamoDBStore(options, clock, lambda _: faulty, seeded), faulty)
 
     return opens
 

@@ -24,7 +24,7 @@ STORES = [
     "in_memory",
     "sqlite",
     pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow]),
-    pytest.param("dynamodb", marks=[pytest.mark.dynamodb, pytest.mark.slow]),
+    "dynamodb",
 ]
 
 
@@ -76,5 +76,13 @@ def test_s3_an_action_killed_at_any_call_is_done_and_audited_once(on_store: Runs
 
 
 @every(SUPPLYING + ENDING + TAKING_OVER + SWEEPING + ACTING)
-def test_l1_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
+def test_s6_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
     Crashes(operation, in_memory, clock).after_every_lost_answer()
+
+
+@pytest.mark.slow
+@every((SUPPLYING[-1], ENDING[1], ENDING[-1], *SWEEPING, ACTING[-1]))
+def test_l1_killed_at_any_request_to_the_vendors_own_engine(
+    dynamodb_itself: Opens, clock: FakeClock, operation: Operation
+) -> None:
+    Crashes(operation, dynamodb_itself, clock).at_every_call()
