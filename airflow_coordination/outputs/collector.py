@@ -27,7 +27,9 @@ from airflow_coordination.outputs.storage import (
     StoredFile,
     abort_upload,
     delete,
+    delete_if_empty,
     join,
+    list_directories,
     list_files,
     normal_root,
     parent,
@@ -72,11 +74,13 @@ class _Attempt:
     blocks: dict[str, _Contents] = field(default_factory=dict)
     newest: datetime | None = None
 
-    def add(self, rest: list[str], found: StoredFile | Upload) -> None:
+    def add(self, rest: list[str], found: StoredFile | Upload | None) -> None:
+        """Add what is at ``rest`` in this attempt; ``None`` is a directory, which may be all there is of a block."""
         self.marker = self.marker or rest == [MARKER]
-        if len(rest) > 1 and rest[0].startswith(f"{BLOCK}="):
-            self.blocks.setdefault(join(self.address, rest[0]), []).append(found)
-        self.newest = max(filter(None, (self.newest, found.modified)), default=None)
+        if rest[0].startswith(f"{BLOCK}=") and (found is None or len(rest) > 1):
+            contents = self.blocks.setdefault(join(self.address, rest[0]), [])
+            contents += [found] if found else []
+        self.newest = max(filter(None, (self.newest, found.modified if found else None)), default=None)
 
 
 def collect(
@@ -113,12 +117,13 @@ def _listed(root: str) -> dict[str, list[_Attempt]]:
     """Return the attempts below ``root`` by partition directory; what is not of our layout is left out."""
     attempts: dict[tuple[str, str], _Attempt] = {}
     everything: list[StoredFile | Upload] = [*list_files(root), *unfinished_uploads(root)]
-    for found in everything:
-        partition, _, rest = found.path.partition("/")
+    found: list[tuple[str, StoredFile | Upload | None]] = [(each.path, each) for each in everything]
+    for path, each in (*found, *((directory, None) for directory in list_directories(root))):
+        partition, _, rest = path.partition("/")
         attempt, _, inside = rest.partition("/")
         if partition.startswith(f"{PARTITION}=") and attempt.startswith(f"{ATTEMPT}=") and inside:
             address = join(root, partition, attempt)
-            attempts.setdefault((partition, attempt), _Attempt(address)).add(inside.split("/"), found)
+            attempts.setdefault((partition, attempt), _Attempt(address)).add(inside.split("/"), each)
     grouped: dict[str, list[_Attempt]] = {}
     for (partition, _), listed in attempts.items():
         grouped.setdefault(partition, []).append(listed)
@@ -166,6 +171,7 @@ class _Collection:
                 delete(address)
             for attempt in self._attempts:
                 delete(join(attempt.address, MARKER))
+                delete_if_empty(attempt.address)
         files = [found for _, contents in self._losers for found in contents if isinstance(found, StoredFile)]
         return Collected(
             blocks=len(self._losers),

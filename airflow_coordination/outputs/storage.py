@@ -128,6 +128,20 @@ def list_files(address: str) -> list[StoredFile]:
     return sorted(files, key=lambda file: file.path)
 
 
+def list_directories(address: str) -> list[str]:
+    """Return the paths of all directories below ``address``, empty ones, too; an object store has none.
+
+    :raises OutputError: when they cannot be listed.
+    """
+    if _scheme(address) in _OBJECT_STORES:
+        return []
+    filesystem, path = _open(address)
+    with _wrapped("list a directory", address):
+        found: dict[str, dict[str, Any]] = filesystem.find(path, withdirs=True, detail=True)
+    directories = (name.rstrip("/") for name, info in found.items() if info["type"] == "directory")
+    return sorted(posixpath.relpath(name, path) for name in directories if name != path)
+
+
 def delete(address: str) -> None:
     """Delete a file or a directory with all that is below it; no error if it is gone.
 
@@ -141,6 +155,21 @@ def delete(address: str) -> None:
             filesystem.invalidate_cache(path)
             with suppress(FileNotFoundError):
                 filesystem.rm(path, recursive=True)
+
+
+def delete_if_empty(address: str) -> None:
+    """Delete a directory that nothing is in; any other stays, and an object store has none.
+
+    :raises OutputError: when the storage cannot be used.
+    """
+    if _scheme(address) in _OBJECT_STORES:
+        return
+    filesystem, path = _open(address)
+    with _wrapped("delete an empty directory", address):
+        filesystem.invalidate_cache(path)
+        with suppress(OSError):  # gone already, or filled since it was listed
+            if not filesystem.ls(path, detail=False):
+                filesystem.rmdir(path)
 
 
 def unfinished_uploads(address: str) -> list[Upload]:

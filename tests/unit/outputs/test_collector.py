@@ -185,3 +185,25 @@ def test_a_partition_whose_chain_cannot_be_read_is_left_alone(coordinator: Sourc
 def test_a_negative_age_is_refused(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is negative"):
         run(coordinator, tmp_path, older_than=timedelta(seconds=-1))
+
+
+def test_nothing_is_left_of_an_attempt_without_followed_blocks(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    lease = acquired(coordinator)
+    loser = block_of(attempt_of(lease, tmp_path))
+    coordinator.fail(lease, "no", retry_after=NOW)
+    assert run(coordinator, tmp_path).blocks == 1
+    assert not Path(loser.address).parents[1].exists()
+
+
+def test_an_empty_block_goes_too(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    """A cancelled Spark job tidies its files up, but leaves the directory."""
+    lease = acquired(coordinator)
+    attempt = attempt_of(lease, tmp_path)
+    saved = block_of(attempt)
+    lease = coordinator.save_progress_state(lease, {"n": 1}, [saved])
+    Path(empty := attempt.open("clean").path).mkdir()
+    assert run(coordinator, tmp_path).blocks == 0
+    coordinator.fail(lease, "cancelled", retry_after=NOW)
+    found = run(coordinator, tmp_path)
+    assert (found.blocks, found.files, found.kept, found.sample) == (1, 0, 1, (empty,))
+    assert (exists(saved), Path(empty).exists()) == (True, False)
