@@ -1,0 +1,90 @@
+"""``python -m tests.model``: explore everything, and print what was found as a table.
+
+``--minutes 30`` takes the wide bounds, each scenario for its share of the time; ``--only H3 S2`` takes some of them;
+``--traces`` prints the shortest way to each violation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.model.explorer import Explorer, Result
+from tests.model.full import FULL
+from tests.model.holes import HOLES
+from tests.model.rules import Scenario
+
+MOST_STATES = 1_500_000
+"""About a gigabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One exploration, and whether it is to find a violation."""
+
+    name: str
+    title: str
+    scenario: Scenario
+    finds: bool = False
+
+    def fails(self, result: Result) -> bool:
+        """Return whether the result is not what it should be."""
+        return bool(result.violation) != self.finds
+
+
+def runs(only: list[str], *, wide: bool) -> Iterator[Run]:
+    """Yield what is to be explored."""
+    for hole in HOLES:
+        if not only or hole.name in only:
+            yield Run(hole.name, f"without: {hole.title}", hole.loosened, finds=True)
+            yield Run(hole.name, f"with: {hole.title}", hole.scenario)
+    for full in FULL:
+        if not only or full.name in only:
+            yield Run(full.name, full.wide.name.partition(" ")[2], full.wide if wide else full.small)
+
+
+def row(run: Run, result: Result) -> tuple[str, ...]:
+    """Return a line of the table."""
+    whole = "" if result.complete or result.violation else " (stopped)"
+    said = result.violation or ("none" if result.complete else "none so far")
+    figures = (f"{result.states:,}{whole}", f"{result.edges:,}", str(result.depth), f"{result.seconds:.1f}")
+    return (run.name, run.title, *figures, f"[red]{said}[/]" if run.fails(result) else said)
+
+
+def explore(chosen: list[Run], minutes: float | None, console: Console, *, traces: bool) -> bool:
+    """Explore one after the other, print the table, and return whether all was as it should be."""
+    table = Table(
+        "", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol's model"
+    )
+    ends, good = time.monotonic() + (minutes or 0) * 60, True
+    for number, run in enumerate(chosen):
+        share = (ends - time.monotonic()) / (len(chosen) - number)
+        until = time.monotonic() + share if minutes else float("inf")
+        result = Explorer(run.scenario, MOST_STATES, until).run()
+        good &= not run.fails(result)
+        table.add_row(*row(run, result))
+        for line in result.trace if traces or run.fails(result) else ():
+            console.print(f"{run.name}  {line}", markup=False, highlight=False)
+    console.print(table)
+    return good
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
+    parser.add_argument("--minutes", type=float, help="explore the wide bounds for so long in all")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these: H3 A1 S2")
+    parser.add_argument("--traces", action="store_true", help="print the shortest way to each violation")
+    given = parser.parse_args()
+    chosen = list(runs(given.only, wide=given.minutes is not None))
+    return 0 if explore(chosen, given.minutes, Console(), traces=given.traces) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

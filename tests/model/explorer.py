@@ -1,0 +1,132 @@
+"""The explorer: breadth first through all states, each compared in full, so that the first trace is a shortest one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.model.recovery import Recovery
+from tests.model.rules import Scenario
+from tests.model.state import State
+from tests.model.successors import start, successors
+from tests.model.words import said
+
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Result:
+    """What the exploration of one scenario found.
+
+    :param complete: whether every state within the bounds was seen.
+    :param violation: the first broken promise, empty when there is none.
+    :param trace: the shortest way to it, in words.
+    """
+
+    scenario: Scenario
+    states: int = 0
+    edges: int = 0
+    depth: int = 0
+    seconds: float = 0.0
+    complete: bool = False
+    violation: str = ""
+    trace: list[str] = field(default_factory=list)
+
+
+class Shelf:
+    """Keeps each part of a state once, and states as tuples of the parts' numbers: exact, and small."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._parts: list[Any] = []
+
+    def key(self, state: State) -> Key:
+        """Return the state as numbers, the same ones if and only if it is the same state."""
+        numbers, parts = self._numbers, self._parts
+        key = []
+        for group in state[:5]:
+            for part in group:
+                number = numbers.setdefault(part, len(parts))
+                if number == len(parts):
+                    parts.append(part)
+                key.append(number)
+            key.append(-1)
+        if state.handed is not None:
+            key.append(numbers.setdefault(state.handed, len(parts)))
+            if key[-1] == len(parts):
+                parts.append(state.handed)
+        return tuple(key)
+
+    def state(self, key: Key) -> State:
+        """Return the state that has this key."""
+        groups: list[list[Any]] = [[]]
+        for number in key:
+            if number == -1:
+                groups.append([])
+            else:
+                groups[-1].append(self._parts[number])
+        *five, rest = groups
+        return State(*map(tuple, five), *rest)
+
+
+class Explorer:
+    """Explores one scenario.
+
+    :param limit: so many states at most.
+    :param until: own monotonic time at which to stop.
+    """
+
+    def __init__(self, scenario: Scenario, limit: int = 10_000_000, until: float = float("inf")) -> None:
+        self._scenario, self._limit, self._until = scenario, limit, until
+        self._shelf, self._recovery = Shelf(), Recovery(scenario)
+        self._before: dict[Key, Key | None] = {}
+
+    def run(self, watch: Callable[[Result], object] = lambda result: None) -> Result:
+        """Return what is found."""
+        began, result = time.monotonic(), Result(self._scenario)
+        layer = [self._shelf.key(start(self._scenario))]
+        self._before[layer[0]] = None
+        while layer and not result.violation:
+            layer = self._next_layer(layer, result)
+            result.seconds, result.states = time.monotonic() - began, len(self._before)
+            watch(result)
+            if result.violation or len(self._before) >= self._limit or time.monotonic() > self._until:
+                return result
+            result.depth += bool(layer)
+        result.complete = not result.violation
+        return result
+
+    def _next_layer(self, layer: list[Key], result: Result) -> list[Key]:
+        found: list[Key] = []
+        for key in layer:
+            state = self._shelf.state(key)
+            if (broken := self._recovery.stuck(state)) and self._scenario.expect in broken:
+                return self._violated(result, key, broken)
+            for label, after, broken in successors(state, self._scenario):
+                result.edges += 1
+                if broken and self._scenario.expect in broken:
+                    return self._violated(result, key, broken, said(label, after))
+                new = self._shelf.key(after)
+                if not broken and new not in self._before:
+                    self._before[new] = key
+                    found.append(new)
+            if len(self._before) >= self._limit:
+                break
+        return found
+
+    def _violated(self, result: Result, key: Key, broken: str, *last: str) -> list[Key]:
+        result.violation, result.trace = broken, [*self._way(key), *last]
+        return []
+
+    def _way(self, key: Key) -> list[str]:
+        """Return what led to the state of ``key``, in words."""
+        words: list[str] = []
+        while (before := self._before[key]) is not None:
+            for label, after, _ in successors(self._shelf.state(before), self._scenario):
+                if self._shelf.key(after) == key:
+                    words.append(said(label, after))
+                    break
+            key = before
+        return words[::-1]

@@ -1,0 +1,103 @@
+"""The holes, each a pair: one rule loosened must break a promise, the same bounds with the rule must break none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.model.rules import Rules, Scenario
+
+Loose = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A rule and what it prevents.
+
+    :param loose: the rule's switch, loosened; with other rules that would hide the violation.
+    :param expect: part of the violation that it must show.
+    :param scenario: the bounds, all rules on.
+    """
+
+    name: str
+    title: str
+    loose: Loose
+    expect: str
+    scenario: Scenario
+
+    @property
+    def loosened(self) -> Scenario:
+        """The same bounds without the rule."""
+        return replace(self.scenario, rules=replace(self.scenario.rules, **self.loose), expect=self.expect)
+
+
+def hole(name: str, title: str, loose: Loose, expect: str, *, sends: dict[str, int], **bounds: Any) -> Hole:
+    """Return a hole; ``rules`` in ``bounds`` holds for both of the pair."""
+    rules = Rules(**bounds.pop("rules", {}))
+    return Hole(name, title, loose, expect, Scenario(f"{name} {title}", sends, rules, **bounds))
+
+
+HOLES = (
+    hole("H1", "renew needs ASSIGNED, not only the fence", {"fence_needs_assigned": False}, "S2",
+         sends={"acquire_hint": 1, "renew": 1, "reclaim": 1}, workers=1),
+    hole("H2", "a refused renewal is judged by the timeout", {"renewal_judged_by_timeout": False}, "S6",
+         sends={"acquire_hint": 1, "renew": 1}, workers=1),
+    hole("H3", "the ring keeps the last chain write", {"ring_keeps_last": False}, "S6",
+         sends={"acquire_hint": 2, "save": 2, "reclaim": 1}),
+    hole("H4", "overtaken stops work and renewals", {"overtaken_stops": False, "begin": False}, "LIVE",
+         sends={"acquire_hint": 1, "save": 2, "complete": 1, "begin": 2}, second_driver=True),
+    hole("H4b", "a second driver does not join the chain", {"begin": False, "second_driver_joins": True}, "S6",
+         sends={"acquire_hint": 1, "save": 3, "complete": 1, "begin": 2}, second_driver=True),
+    hole("H5", "a hint names the version seen", {"hint": "claimable"}, "applied twice",
+         sends={"acquire_hint": 1, "give_up": 1}),
+    hole("H5b", "a hint and tombstones, across lives", {"hint": "claimable", "tombstones": False}, "S1",
+         sends={"acquire_hint": 1, "delete": 1, "create": 2}, workers=1, create_once=True),
+    hole("H5c", "a hint by token needs tombstones", {"hint": "token", "tombstones": False}, "S1",
+         sends={"acquire_hint": 1, "delete": 1, "create": 2}, workers=1, create_once=True),
+    hole("H5d", "TTLs stay above the age of messages", {"ttl_outlives_messages": False}, "create applied twice",
+         sends={"acquire_hint": 1, "complete": 1}, workers=1, ttl=True),
+    hole("H5e", "deleting leaves a tombstone", {"tombstones": False}, "create applied twice",
+         sends={"acquire_hint": 1, "delete": 1}, workers=1),
+    hole("H6", "reclaim names the fence whose ending it writes", {"reclaim": "message"}, "refused",
+         sends={"acquire_hint": 2, "close": 1, "reclaim": 1, "reopen": 1}),
+    hole("H7", "people's version is more than the token", {"people_see_version": False}, "applied twice",
+         sends={"acquire_hint": 1, "complete": 1, "reset": 1, "park": 1}, workers=1),
+    hole("H7b", "people act on what they saw", {"people_see_version": False}, "having seen",
+         sends={"acquire_hint": 1, "complete": 1, "close": 1, "release": 1, "park": 1}, workers=1),
+    hole("H8", "reset clears the staged blocks", {"reset_clears_staged": False}, "S12",
+         sends={"acquire_hint": 2, "save": 2, "complete": 1, "reset": 1}, workers=1),
+    hole("H9", "reset clears the TTL", {"reset_clears_ttl": False}, "TTL",
+         sends={"acquire_hint": 1, "complete": 1, "reset": 1}, workers=1, ttl=True),
+    hole("H10", "absent is not refused", {"absent_is_unknown": False}, "S6",
+         sends={"acquire_hint": 1, "complete": 1}, workers=1, ttl=True),
+    hole("H11", "head records follow the commits, not the tokens", {"head": "by token"}, "S12",
+         sends={"acquire_hint": 3, "complete": 2, "give_up": 1, "create": 2}, workers=1, ttl=True),
+    hole("H12", "a carried over generation adds", {"same_generation_adds": False}, "S12",
+         sends={"acquire_hint": 2, "save": 1, "close_state": 1, "complete": 1}, workers=1),
+    hole("H13", "a save never sets the timeout back", {"save_keeps_later_timeout": False}, "S8",
+         sends={"acquire_hint": 1, "save": 1, "renew": 1}, workers=1),
+    hole("H14", "no next without the completion", {"fused_needs_completion": False}, "fused",
+         sends={"acquire_hint": 1, "fused": 1, "give_up": 1}, partitions=2, workers=1),
+    hole("H15", "owner writes form a chain", {"chain": False}, "progress",
+         sends={"acquire_hint": 1, "save": 2}, workers=1),
+    hole("H16", "at the last lost lease only a sweep goes on", {"last_lease_needs_sweep": False}, "L5",
+         sends={"acquire_hint": 2, "renew": 1, "reclaim": 1}, max_lost=1),
+    hole("H16b", "phantoms count nothing", {"phantoms_count_nothing": False}, "L5",
+         sends={"acquire_query": 1, "reclaim": 1}, workers=1, max_lost=1),
+    hole("H17", "adopting is a write", {"adopt_writes": False}, "adopt",
+         sends={"acquire_hint": 1, "retake": 1, "adopt": 1}, workers=3, own_try=True),
+    hole("H18", "retake names the version seen", {"retake_sees_version": False, "tombstones": False}, "S1",
+         sends={"acquire_hint": 2, "retake": 1, "delete": 1, "create": 2}, own_try=True, create_once=True),
+    hole("H19", "head records are not keyed by token", {"head": "once per token"}, "LIVE",
+         sends={"acquire_hint": 1, "complete": 1, "create": 2}, workers=1, ttl=True),
+    hole("H20", "what is unsettled is settled before the next write", {"settle_before_next": False}, "S6",
+         sends={"acquire_hint": 1, "save": 2}, workers=1, unknown=True),
+    hole("H21", "the same call after an unknown outcome is the same write", {"same_wish_is_same_write": False}, "S6",
+         sends={"acquire_hint": 1, "complete": 2}, workers=1, unknown=True),
+    hole("H22", "the global state is saved after the partitions it covers", {"state_after_pages": False}, "S11",
+         sends={"acquire_query": 1, "create": 2, "save_state": 1}, workers=0, suppliers=1, partitions=2,
+         pages=((0,), (1,))),
+    hole("H23", "the global state is saved under the supplier's fence", {"state_under_fence": False}, "S10",
+         sends={"acquire_query": 2, "create": 3, "save_state": 3}, workers=0, suppliers=2, partitions=2,
+         pages=((0,), (1,))),
+)  # fmt: skip

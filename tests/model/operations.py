@@ -1,0 +1,199 @@
+"""The operation table of the protocol: each function is one row, its condition first, then its effect.
+
+``operation(item, m, due, scenario)`` returns the item after message ``m``, ``None`` if its condition refuses it; ``due``
+is the free choice of the moment: expired, or due, by the store's clock. The rows of creation and people: ``others``.
+"""
+
+from __future__ import annotations
+
+from tests.model.rules import Rules, Scenario
+from tests.model.state import (
+    ASSIGNED,
+    CLOSED,
+    COMPLETED,
+    PARKED,
+    UNASSIGNED,
+    Ending,
+    Head,
+    Item,
+    Message,
+    put,
+)
+
+
+def fenced(item: Item, m: Message, rules: Rules) -> bool:
+    """Return F: ASSIGNED under the whole fence."""
+    return (item.token, item.nonce) == (m.token, m.nonce) and (
+        item.status == ASSIGNED or not rules.fence_needs_assigned
+    )
+
+
+def follows(item: Item, m: Message, rules: Rules) -> bool:
+    """Return F and the chain: nothing was written since what the sender wrote last."""
+    return fenced(item, m, rules) and (item.last_op == m.prev or not rules.chain)
+
+
+def end(item: Item, outcome: str, op: str, status: str, slot: tuple[int, str] | None = None) -> Item:
+    """Return END(outcome): the ending goes into the ring, owner and timeout are cleared."""
+    token, nonce = slot or (item.token, item.nonce)
+    entry = Ending(token, nonce, outcome, op, item.last_op)
+    ring = put(item.ring, token % len(item.ring), entry)
+    return item._replace(status=status, ring=ring, last_op=op, task=0, tries=0, timeout=0, confirmed=False)
+
+
+def grant(item: Item, m: Message, scenario: Scenario) -> Item:
+    """Return the item in the next tenure."""
+    task, tries = scenario.task(m.by)
+    return item._replace(
+        status=ASSIGNED,
+        token=item.token + 1,
+        nonce=m.op,
+        last_op=m.op,
+        task=task,
+        tries=tries,
+        timeout=1,
+        confirmed=False,
+    )
+
+
+def counts_as_lost(item: Item, rules: Rules) -> bool:
+    """Return whether losing this tenure counts: only if its owner ever wrote."""
+    return not rules.phantoms_count_nothing or item.confirmed or item.last_op != item.nonce
+
+
+def claimable(item: Item, due: bool, scenario: Scenario) -> bool:
+    """Return whether an acquisition may take the item; at the last lost lease only a sweep may."""
+    if item.status == ASSIGNED:
+        last = scenario.max_lost and item.lost + 1 >= scenario.max_lost and scenario.rules.last_lease_needs_sweep
+        return due and not last
+    return item.status == UNASSIGNED or (item.status == CLOSED and due)
+
+
+def take(item: Item, m: Message, scenario: Scenario, outcome: str = "lost") -> Item | None:
+    """Return the item acquired; an old tenure is ended first."""
+    if item.token >= scenario.max_token:
+        return None
+    if item.status == ASSIGNED:
+        lost = item.lost + counts_as_lost(item, scenario.rules)
+        item = end(item, outcome, m.op, ASSIGNED)._replace(lost=lost)
+    return grant(item, m, scenario)
+
+
+def acquire_hint(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    seen = {
+        "claimable": True,
+        "token": item.token == m.token,
+        "token and last op": (item.token, item.last_op) == (m.token, m.prev),
+    }
+    if not claimable(item, due, scenario) or not seen[scenario.rules.hint]:
+        return None
+    return take(item, m, scenario)
+
+
+def acquire_query(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not claimable(item, due, scenario) or (m.applied and scenario.rules.query_once):
+        return None
+    return take(item, m, scenario)
+
+
+def retake(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    task, tries = scenario.task(m.by)
+    if item.status != ASSIGNED:
+        return None
+    if scenario.rules.retake_sees_version and (item.token, item.last_op) != (m.token, m.prev):
+        return None
+    if not m.same_try and (item.task != task or item.tries >= tries):
+        return None
+    if scenario.max_lost and item.lost + 1 >= scenario.max_lost:
+        return None
+    return take(item, m, scenario, "retaken")
+
+
+def adopt(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    _, tries = scenario.task(m.by)
+    if not fenced(item, m, scenario.rules) or (scenario.rules.adopt_writes and item.tries > tries):
+        return None
+    return item._replace(tries=tries) if scenario.rules.adopt_writes else item
+
+
+def begin(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not fenced(item, m, scenario.rules) or item.last_op != m.nonce:
+        return None
+    return item._replace(last_op=m.op)
+
+
+def renew(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not fenced(item, m, scenario.rules) or item.timeout >= m.timeout:
+        return None
+    return item._replace(timeout=m.timeout, confirmed=True)
+
+
+def save(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not follows(item, m, scenario.rules):
+        return None
+    timeout = max(item.timeout, m.timeout) if scenario.rules.save_keeps_later_timeout else m.timeout
+    return item._replace(progress=m.progress, staged=m.blocks or (), timeout=timeout, last_op=m.op)
+
+
+def save_global_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if scenario.rules.state_under_fence and not follows(item, m, scenario.rules):
+        return None
+    return item._replace(progress=m.progress, last_op=m.op)
+
+
+def complete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not follows(item, m, scenario.rules):
+        return None
+    return end(item, "completed", m.op, COMPLETED)._replace(staged=(), ttl=True)
+
+
+def close(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Close without state: the next pass starts fresh, in a generation of its own."""
+    after = close_state(item, m, due, scenario)
+    return after and after._replace(progress=0, generation=m.op)
+
+
+def close_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not follows(item, m, scenario.rules):
+        return None
+    last = m.closed >= scenario.max_closed
+    item = end(item, "completed" if last else "closed", m.op, COMPLETED if last else CLOSED)
+    return item._replace(closed=m.closed, progress=m.progress, staged=(), ttl=last)
+
+
+def fail(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    return end(item, "failed", m.op, UNASSIGNED) if follows(item, m, scenario.rules) else None
+
+
+def give_up(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    return end(item, "given up", m.op, UNASSIGNED) if follows(item, m, scenario.rules) else None
+
+
+def publish(head: Head, m: Message, rules: Rules) -> Head | None:
+    """Return the head record after a publishing ending, ``None`` where it refuses the whole transaction."""
+    if rules.head == "once per token" and m.token in head.used:
+        return None
+    hidden = rules.head == "by token" and head.op and m.token < head.token
+    if m.blocks is None or hidden:
+        return head
+    return Head(m.op, m.token, m.generation, m.blocks, (*head.used, m.token))
+
+
+def reclaim(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    rule = scenario.rules.reclaim
+    if item.status != ASSIGNED or not due:
+        return None
+    if rule in ("fence", "version") and (item.token, item.nonce) != (m.token, m.nonce):
+        return None
+    if rule == "version" and item.last_op != m.prev:
+        return None
+    lost = item.lost + counts_as_lost(item, scenario.rules)
+    status = PARKED if scenario.max_lost and lost >= scenario.max_lost else UNASSIGNED
+    slot = (m.token, m.nonce) if rule == "message" else None
+    return end(item, "lost", m.op, status, slot)._replace(lost=lost)
+
+
+def reopen(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if item.status != CLOSED or not due or (scenario.rules.reopen_sees_version and item.last_op != m.prev):
+        return None
+    return item._replace(status=UNASSIGNED, last_op=m.op)

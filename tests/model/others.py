@@ -1,0 +1,102 @@
+"""The rows of the operation table that no owner and no sweep sends: creation, people, and TTL."""
+
+from __future__ import annotations
+
+from tests.model import operations as owners
+from tests.model.operations import end
+from tests.model.rules import Scenario
+from tests.model.state import ABSENT, ASSIGNED, COMPLETED, PARKED, TOMBSTONE, UNASSIGNED, Item, Message
+
+
+def create(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Create where there is nothing, or over a tombstone that another create had led to."""
+    again = item.status == TOMBSTONE and item.create_op != m.op and scenario.rules.recreation
+    if not (item.status == ABSENT or again) or (scenario.create_once and m.applied):
+        return None
+    return Item(UNASSIGNED, item.token, item.nonce, m.op, generation=m.op, create_op=m.op, ring=item.ring)
+
+
+def as_seen(item: Item, m: Message, scenario: Scenario) -> bool:
+    """Return people's condition: F as seen for ASSIGNED, otherwise status, token and last operation as seen."""
+    if item.status in (ABSENT, TOMBSTONE):
+        return False
+    if not scenario.rules.people_see_version:
+        return item.token == m.token
+    if m.status == ASSIGNED:
+        return (item.status, item.token, item.nonce) == (ASSIGNED, m.token, m.nonce)
+    return (item.status, item.token, item.last_op) == (m.status, m.token, m.prev)
+
+
+def released(item: Item, m: Message, status: str) -> Item:
+    """Return the item in ``status``; its owner, if any, has lost it, and the token moves on."""
+    if item.status != ASSIGNED:
+        return item._replace(status=status, last_op=m.op)
+    return end(item, "released", m.op, status)._replace(token=item.token + 1, nonce=m.op)
+
+
+def release(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not as_seen(item, m, scenario) or item.status != ASSIGNED:
+        return None
+    return released(item, m, UNASSIGNED)
+
+
+def park(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    return released(item, m, PARKED) if as_seen(item, m, scenario) else None
+
+
+def reopen_parked(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not as_seen(item, m, scenario) or item.status in (ASSIGNED, COMPLETED):
+        return None
+    return released(item, m, UNASSIGNED)._replace(lost=0)
+
+
+def reset(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not as_seen(item, m, scenario):
+        return None
+    after = released(item, m, UNASSIGNED)._replace(progress=0, closed=0, lost=0, generation=m.op)
+    after = after._replace(staged=()) if scenario.rules.reset_clears_staged else after
+    return after._replace(ttl=False) if scenario.rules.reset_clears_ttl else after
+
+
+def delete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    if not as_seen(item, m, scenario):
+        return None
+    if not scenario.rules.tombstones:
+        return nothing(scenario)
+    after = released(item, m, TOMBSTONE)
+    return Item(
+        TOMBSTONE, item.token + 1, m.op, m.op, ttl=True, generation=item.generation, create_op=item.create_op,
+        ring=after.ring,
+    )  # fmt: skip
+
+
+def nothing(scenario: Scenario) -> Item:
+    """Return an absent partition."""
+    return Item(ring=(None,) * scenario.ring)
+
+
+TABLE = {
+    "create": create,
+    "acquire_hint": owners.acquire_hint,
+    "acquire_query": owners.acquire_query,
+    "retake": owners.retake,
+    "adopt": owners.adopt,
+    "begin": owners.begin,
+    "renew": owners.renew,
+    "save": owners.save,
+    "save_state": owners.save_global_state,
+    "complete": owners.complete,
+    "fused": owners.complete,
+    "close": owners.close,
+    "close_state": owners.close_state,
+    "fail": owners.fail,
+    "give_up": owners.give_up,
+    "reclaim": owners.reclaim,
+    "reopen": owners.reopen,
+    "release": release,
+    "park": park,
+    "reopen_parked": reopen_parked,
+    "reset": reset,
+    "delete": delete,
+}
+"""Every operation by its name."""

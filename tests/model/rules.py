@@ -1,0 +1,92 @@
+"""The rules of the protocol as switches, and the bounds within which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """As the protocol has them. Each other value loosens one rule, and some scenario shows what it prevents."""
+
+    fence_needs_assigned: bool = True
+    chain: bool = True
+    ring_keeps_last: bool = True
+    hint: str = "token and last op"
+    """``token``: also safe. ``claimable``: loose."""
+    reclaim: str = "fence"
+    """``row``: ASSIGNED and expired, ring entry from the row (SQL). ``version``: and the last op. ``message``: loose."""
+    retake_sees_version: bool = True
+    people_see_version: bool = True
+    reset_clears_staged: bool = True
+    reset_clears_ttl: bool = True
+    overtaken_stops: bool = True
+    begin: bool = True
+    second_driver_joins: bool = False
+    absent_is_unknown: bool = True
+    head: str = "by commit"
+    """``by token`` and ``once per token``: loose."""
+    same_generation_adds: bool = True
+    save_keeps_later_timeout: bool = True
+    renewal_judged_by_timeout: bool = True
+    fused_needs_completion: bool = True
+    last_lease_needs_sweep: bool = True
+    phantoms_count_nothing: bool = True
+    adopt_writes: bool = True
+    reopen_sees_version: bool = True
+    tombstones: bool = True
+    recreation: bool = True
+    """Whether another create replaces a tombstone; never is safe, too."""
+    ttl_outlives_messages: bool = True
+    query_once: bool = True
+    """Whether an acquisition by query is applied at most once per nonce: no SQL client repeats a statement."""
+    settle_before_next: bool = True
+    same_wish_is_same_write: bool = True
+    state_after_pages: bool = True
+    state_under_fence: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Rules, and what may happen under them.
+
+    :param sends: how many different writes of a kind may be sent.
+    :param own_try: all workers are tries of one Airflow task, in their order.
+    :param second_driver: worker 1 is a second driver process of what worker 0 acquired.
+    :param watched: a task fails worker 0, which it believes dead.
+    :param ttl: TTL deletes what has its attribute.
+    :param unknown: calls of owners may end with their outcome unknown, and the next call goes on.
+    :param pages: the supplier's listing, as partitions by page; the workers from ``workers`` on are suppliers.
+    :param create_once: a create message is applied once at most (to see what comes after it).
+    :param expect: part of the violation that a loosened rule must show.
+    """
+
+    name: str
+    sends: Mapping[str, int] = field(default_factory=dict)
+    rules: Rules = Rules()
+    workers: int = 2
+    suppliers: int = 0
+    partitions: int = 1
+    rows: int = 2
+    max_token: int = 3
+    max_closed: int = 2
+    max_lost: int = 0
+    ring: int = 8
+    own_try: bool = False
+    second_driver: bool = False
+    watched: bool = False
+    ttl: bool = False
+    unknown: bool = False
+    pages: tuple[tuple[int, ...], ...] = ()
+    create_once: bool = False
+    expect: str = ""
+
+    def task(self, worker: int) -> tuple[int, int]:
+        """Return a worker's task identity and try."""
+        return (1, worker + 1) if self.own_try else (worker + 1, 1)
+
+    @property
+    def global_state(self) -> int:
+        """Which item holds the supplier's global state."""
+        return self.partitions

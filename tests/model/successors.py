@@ -1,0 +1,98 @@
+"""All that can happen next: deliveries, workers, suppliers, sweeps, people, a listing, TTL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.model.adversary import Step, deliveries, time_to_live
+from tests.model.others import nothing
+from tests.model.rules import Scenario
+from tests.model.second_driver import hand_over
+from tests.model.sending import may_send, sent, sent_as_seen
+from tests.model.state import (
+    ABSENT,
+    ASSIGNED,
+    CLOSED,
+    COMPLETED,
+    LISTING,
+    PARKED,
+    PEOPLE,
+    PERSON,
+    SWEEP,
+    TASK,
+    TOMBSTONE,
+    UNASSIGNED,
+    Head,
+    Item,
+    Message,
+    State,
+    Truth,
+    Worker,
+)
+from tests.model.supplier import supplies
+from tests.model.workers import moves, settled_wish
+
+
+def start(scenario: Scenario) -> State:
+    """Return the state before anything happened: partitions wait to be acquired, or to be listed by a supplier."""
+    op = "listing.0"
+    made = Item(UNASSIGNED, last_op=op, generation=op, create_op=op, ring=(None,) * scenario.ring)
+    parts = scenario.partitions
+    items, truths = [made] * parts, [Truth(life=1)] * parts
+    if scenario.pages:
+        items, truths = [*[nothing(scenario)] * parts, made], [*[Truth()] * parts, Truth(life=1)]
+    comes_again = not scenario.pages and (scenario.ttl or "delete" in scenario.sends)
+    return State(
+        tuple(items),
+        (Head(),) * len(items),
+        tuple(truths),
+        (Worker(),) * (scenario.workers + scenario.suppliers),
+        (Message(op, "create", LISTING, 0, applied=True),) if comes_again else (),
+    )
+
+
+def successors(state: State, scenario: Scenario) -> Iterator[Step]:
+    """Yield what can happen next, the state after it and what it breaks."""
+    for label, after, broken in deliveries(state, scenario):
+        yield label, settled_wish(hand_over(after, scenario), scenario), broken
+    for index in range(len(state.workers)):
+        yield from (moves if index < scenario.workers else supplies)(state, index, scenario)
+    for part, item in enumerate(state.items):
+        yield from sweep(state, part, item, scenario)
+        if part < scenario.partitions:
+            yield from others(state, part, item, scenario)
+    if scenario.ttl:
+        yield from time_to_live(state, scenario)
+
+
+def sweep(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[Step]:
+    """Yield the sweep's messages about what it saw."""
+    for kind, status in (("reclaim", ASSIGNED), ("reopen", CLOSED)):
+        if item.status == status and may_send(state, kind, scenario):
+            yield _sent(*sent_as_seen(state, kind, SWEEP, part))
+
+
+def others(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[Step]:
+    """Yield the messages of people, of a listing, and of a task that believes its driver dead."""
+    if item.status not in (ABSENT, TOMBSTONE):
+        for kind in PEOPLE:
+            if item.status in _FITS[kind] and may_send(state, kind, scenario):
+                yield _sent(*sent_as_seen(state, kind, PERSON, part))
+    if not scenario.pages and may_send(state, "create", scenario):
+        yield _sent(*sent(state, "create", LISTING, part))
+    driven = item.status == ASSIGNED and item.nonce.startswith("W0.")
+    if scenario.watched and driven and may_send(state, "fail", scenario):
+        yield _sent(*sent_as_seen(state, "fail", TASK, part))
+
+
+_FITS = {
+    "release": (ASSIGNED,),
+    "park": (UNASSIGNED, ASSIGNED, CLOSED, PARKED),
+    "reopen_parked": (UNASSIGNED, CLOSED, PARKED),
+    "reset": (UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED),
+    "delete": (UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED),
+}
+
+
+def _sent(state: State, new: Message) -> Step:
+    return ("is sent:", new), state, ""

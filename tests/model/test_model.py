@@ -1,0 +1,34 @@
+"""The model: every rule is needed, and all rules together keep every promise within the bounds of each scenario."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.model.explorer import Explorer
+from tests.model.full import FULL, Full
+from tests.model.holes import HOLES, Hole
+
+pytestmark = pytest.mark.slow
+
+each_hole = pytest.mark.parametrize("hole", HOLES, ids=lambda hole: hole.name)
+
+
+@each_hole
+def test_without_its_rule_a_promise_is_broken(hole: Hole) -> None:
+    found = Explorer(hole.loosened).run()
+    assert hole.expect in found.violation
+    assert found.trace, "it is shown how"
+
+
+@each_hole
+def test_with_the_rule_none_is(hole: Hole) -> None:
+    found = Explorer(hole.scenario).run()
+    assert not found.violation, "\n".join([found.violation, *found.trace])
+    assert found.complete
+
+
+@pytest.mark.parametrize("full", FULL, ids=lambda full: full.name)
+def test_all_rules_together_keep_every_promise(full: Full) -> None:
+    found = Explorer(full.small).run()
+    assert not found.violation, "\n".join([found.violation, *found.trace])
+    assert found.complete
