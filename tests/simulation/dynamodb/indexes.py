@@ -34,17 +34,18 @@ class Index:
         keys = (table.hash, table.range, self.schema.hash, self.schema.range)
         self._kept = None if kept["ProjectionType"] == "ALL" else (*keys, *kept.get("NonKeyAttributes", ()))
         self._coming: list[tuple[datetime, int, Key, Item | None]] = []
-        self._latest: dict[Key, datetime] = {}
+        self._noted: dict[Key, tuple[Item | None, datetime]] = {}
         self._shown: dict[Key, tuple[str, Order]] = {}
         self._changes = 0
 
-    def note(self, key: Key, before: Item | None, after: Item | None) -> None:
+    def note(self, key: Key, item: Item | None) -> None:
         """Take a change of an item; it shows when it is due, and after the item's earlier changes."""
-        row = self._row(after)
-        if self._row(before) == row:
+        row, now = self._row(item), self._now()
+        before, at = self._noted.get(key, (None, now))
+        if row == before:
             return
-        due = self._now() + timedelta(seconds=self._delay())
-        self._latest[key] = due = max(due, self._latest.get(key, due))
+        due = max(at, now + timedelta(seconds=self._delay()))
+        self._noted[key] = row, due
         self._changes += 1
         heappush(self._coming, (due, self._changes, key, row))
         self.bring()

@@ -19,10 +19,12 @@ _NUMBERS = Context(prec=38, traps=[Inexact, InvalidOperation])
 
 def canonical(value: Attribute) -> Attribute:
     """Return an attribute as the service keeps it: numbers in one form only."""
+    if "S" in value:
+        return value
     [(kind, data)] = value.items()
     if kind == "N":
         return value if _is_plain(data) else {"N": _number(data)}
-    if kind in ("S", "BOOL", "NULL"):
+    if kind in ("BOOL", "NULL"):
         return value
     if kind == "L":
         return {"L": [canonical(one) for one in data]}
@@ -46,7 +48,9 @@ def _number(text: str) -> str:
 
 
 def plus(left: Attribute, right: Attribute) -> Attribute:
-    """Return the sum of two numbers."""
+    """Return the sum of two canonical numbers."""
+    if _is_plain(left["N"]) and _is_plain(right["N"]):
+        return {"N": str(int(left["N"]) + int(right["N"]))}
     return {"N": _number(str(_NUMBERS.add(Decimal(left["N"]), Decimal(right["N"]))))}
 
 
@@ -82,7 +86,10 @@ def ordered(left: Attribute | None, right: Attribute | None, holds: Callable[[An
 
 def size_of(item: Item) -> int:
     """Return an item's bytes, as the service counts them."""
-    return sum(_bytes(name) + _size(value) for name, value in item.items())
+    total = 0
+    for name, value in item.items():
+        total += _bytes(name) + (_bytes(value["S"]) if "S" in value else _size(value))
+    return total
 
 
 def _size(value: Attribute) -> int:

@@ -48,7 +48,7 @@ class Table:
             return
         self._shelves[key[0]].put(key[1:], after)
         for index in self.indexes.values():
-            index.note(key, before and before.item, after and after.item)
+            index.note(key, after and after.item)
 
     def check(self, item: Item) -> None:
         """Refuse an item whose index keys are no texts."""

@@ -21,10 +21,10 @@ def transaction(changes: list[dict[str, Request]], table: Callable[[Request], Ta
     """
     if not 0 < len(changes) <= MAX_WRITES:
         raise invalid(f"Member must have length less than or equal to {MAX_WRITES}: {len(changes)}")
+    _check_distinct(changes, table)
     found = [_planned(change, table) for change in changes]
     writes = [write for write in found if isinstance(write, Write)]
     if len(writes) == len(found):
-        _check_distinct(writes)
         return writes
     reasons = [{"Code": "None"} if isinstance(one, Write) else _reason(one) for one in found]
     codes = ", ".join(reason["Code"] for reason in reasons)
@@ -48,6 +48,11 @@ def _reason(refusal: Rejected) -> dict[str, Any]:
     return {"Code": "ConditionalCheckFailed", "Message": refusal.message, **refusal.more}
 
 
-def _check_distinct(writes: list[Write]) -> None:
-    if len({(id(write.table), write.key) for write in writes}) < len(writes):
+def _check_distinct(changes: list[dict[str, Request]], table: Callable[[Request], Table]) -> None:
+    items = set()
+    for change in changes:
+        [request] = change.values()
+        key = table(request).schema.checked(request.get("Key") or request["Item"])
+        items.add((request["TableName"], key))
+    if len(items) < len(changes):
         raise invalid("Transaction request cannot include multiple operations on one item")
