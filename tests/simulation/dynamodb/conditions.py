@@ -1,8 +1,8 @@
-"""Conditions and filters, made into functions of an item.
+"""Conditions and filters, made into functions of an item whose numbers are in their canonical form.
 
 condition = conjunction {OR conjunction}
 conjunction = test {AND test}
-test = "(" condition ")" | function "(" name ["," value] ")" | operand (= | < | <= | > | >=) operand
+test = "(" condition ")" | function "(" name ["," value] ")" | name (= | < | <= | > | >=) value
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tests.simulation.dynamodb.items import Attribute, Item, Names, Values, ordered, same
+from tests.simulation.dynamodb.items import Item, Names, Values, ordered
 from tests.simulation.dynamodb.words import Words
 
 Condition = Callable[[Item, Names, Values], bool]
-Operand = Callable[[Item, Names, Values], Attribute | None]
-ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -76,7 +75,7 @@ def _not_exists(words: Words) -> Condition:
 def _type(words: Words) -> Condition:
     name = words.name()
     words.take(",")
-    kind = words.value()
+    kind = words.value("S")
     words.take(")")
     return lambda item, names, values: values[kind]["S"] in item.get(names[name], ())
 
@@ -89,19 +88,10 @@ _FUNCTIONS: dict[str, Callable[[Words], Condition]] = {
 
 
 def _comparison(words: Words) -> Condition:
-    left = operand(words)
-    sign = words.take("=", *ORDERS)
-    right = operand(words)
+    name = words.name()
+    sign = words.take("=", *_ORDERS)
     if sign == "=":
-        return lambda item, names, values: same(left(item, names, values), right(item, names, values))
-    holds = ORDERS[sign]
-    return lambda item, names, values: ordered(left(item, names, values), right(item, names, values), holds)
-
-
-def operand(words: Words) -> Operand:
-    """Read an attribute or a value."""
-    if words.next.startswith("#"):
-        name = words.name()
-        return lambda item, names, values: item.get(names[name])
-    value = words.value()
-    return lambda item, names, values: values[value]
+        value = words.value()
+        return lambda item, names, values: item.get(names[name]) == values[value]
+    value, holds = words.value("S", "N"), _ORDERS[sign]
+    return lambda item, names, values: ordered(item.get(names[name], {}), values[value], holds)

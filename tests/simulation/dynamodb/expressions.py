@@ -23,22 +23,25 @@ class Expressions:
 
     :param condition: its condition or filter; nothing is always true.
     :param names: the placeholders of names in all of them.
-    :param values: the placeholders of values in all of them.
+    :param values: the placeholders of values in all of them, each with the types that it may have.
     """
 
     condition: Condition | None
     update: Update | None
     key: KeyCondition | None
     projection: tuple[str, ...] | None
-    names: frozenset[str]
-    values: frozenset[str]
+    names: set[str]
+    values: dict[str, tuple[str, ...]]
 
     def check(self, names: Names, values: Values) -> None:
-        """Refuse a request that defines other placeholders than it uses."""
+        """Refuse a request that defines other placeholders than it uses, or values that can have no use there."""
         if names.keys() != self.names:
             raise invalid(f"ExpressionAttributeNames: unused or not defined: {set(names) ^ self.names}")
-        if values.keys() != self.values:
-            raise invalid(f"ExpressionAttributeValues: unused or not defined: {set(values) ^ self.values}")
+        if values.keys() != self.values.keys():
+            raise invalid(f"ExpressionAttributeValues: unused or not defined: {values.keys() ^ self.values.keys()}")
+        for name, types in self.values.items():
+            if types and values[name].keys().isdisjoint(types):
+                raise invalid(f"Incorrect operand type: {values[name]} for {name}")
 
 
 @lru_cache(maxsize=10_000)
@@ -49,24 +52,22 @@ def compiled(
 
     :raises NotImplementedError: for whatever the store does not use.
     """
-    placeholders: set[str] = set()
+    said = [Words(text or "") for text in (test, change, key, attributes)]
     return Expressions(
-        _read(test, condition, placeholders),
-        _read(change, update, placeholders),
-        _read(key, key_condition, placeholders),
-        _read(attributes, _projection, placeholders),
-        frozenset(placeholder for placeholder in placeholders if placeholder[0] == "#"),
-        frozenset(placeholder for placeholder in placeholders if placeholder[0] == ":"),
+        _read(test, condition, said[0]),
+        _read(change, update, said[1]),
+        _read(key, key_condition, said[2]),
+        _read(attributes, _projection, said[3]),
+        {name for words in said for name in words.names},
+        {value: types for words in said for value, types in words.values.items()},
     )
 
 
-def _read(text: str | None, reader: Callable[[Words], T], placeholders: set[str]) -> T | None:
+def _read(text: str | None, reader: Callable[[Words], T], words: Words) -> T | None:
     if text is None:
         return None
-    words = Words(text)
     found = reader(words)
     words.end()
-    placeholders |= words.placeholders
     return found
 
 

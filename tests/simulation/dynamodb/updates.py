@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tests.simulation.dynamodb.conditions import Operand, operand
 from tests.simulation.dynamodb.items import Attribute, Item, Names, Values, plus
 from tests.simulation.dynamodb.rejections import invalid
 from tests.simulation.dynamodb.words import Words
 
+Operand = Callable[[Item, Names, Values], Attribute | None]
 _ABSENT = "The provided expression refers to an attribute that does not exist in the item"
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
@@ -69,14 +69,24 @@ def _listed(words: Words) -> Iterator[None]:
 def _assignment(words: Words) -> tuple[str, Operand]:
     name = words.name()
     words.take("=")
-    left = operand(words)
-    return name, _sum(left, operand(words), _missing) if words.skip("+") else left
+    if not words.next.startswith("#"):
+        return name, _operand(words)
+    left = _operand(words)
+    return name, _sum(left, _operand(words, "N"), _missing) if words.skip("+") else left
 
 
 def _addition(words: Words) -> tuple[str, Operand]:
     """Read ``name value``: what is absent counts as nought."""
-    name, value = words.name(), words.value()
+    name, value = words.name(), words.value("N")
     return name, _sum(lambda item, names, values: item.get(names[name]), lambda i, n, v: v[value], _nought)
+
+
+def _operand(words: Words, *types: str) -> Operand:
+    if words.next.startswith("#"):
+        name = words.name()
+        return lambda item, names, values: item.get(names[name])
+    value = words.value(*types)
+    return lambda item, names, values: values[value]
 
 
 def _sum(left: Operand, right: Operand, absent: Callable[[], Attribute]) -> Operand:

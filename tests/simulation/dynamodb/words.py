@@ -15,7 +15,9 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self._text, self._words, self._next = text, _WORD.findall(text), 0
-        self.placeholders: set[str] = set()
+        self.names: set[str] = set()
+        self.values: dict[str, tuple[str, ...]] = {}
+        """The placeholders of values, each with the types that it may have; any when there are none."""
 
     @property
     def next(self) -> str:
@@ -39,11 +41,18 @@ class Words:
 
     def name(self) -> str:
         """Return the next word, which must be the placeholder of an attribute's name."""
-        return self._placeholder("#")
+        found = self._placeholder("#")
+        self.names.add(found)
+        return found
 
-    def value(self) -> str:
-        """Return the next word, which must be the placeholder of a value."""
-        return self._placeholder(":")
+    def value(self, *types: str) -> str:
+        """Return the next word, which must be the placeholder of a value.
+
+        :param types: the value must have one of them.
+        """
+        found = self._placeholder(":")
+        self.values[found] = types or self.values.get(found, ())
+        return found
 
     def end(self) -> None:
         """Refuse what is left over."""
@@ -59,5 +68,4 @@ class Words:
         if not found.startswith(mark):
             raise self.unknown()
         self._next += 1
-        self.placeholders.add(found)
         return found
