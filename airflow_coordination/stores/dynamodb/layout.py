@@ -16,7 +16,7 @@ from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.keys import STORE_KEY, STORE_SOURCE
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.queue import INDEX
-from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.facts import StoreFacts, check
 
 SCHEMA_VERSION: Final = 1
@@ -48,18 +48,36 @@ def read_facts(table: Table) -> StoreFacts:
 
     :raises SchemaVersionError: when there is no such table, it was never set up, or is of another version.
     """
-    item = table.get(Call("read the store's version", writes=False), it.typed(_STORE))
-    if item is None:
+    facts = _stored(table)
+    if facts is None:
         raise no_schema(table.description, "the table was never set up as a store of this package")
-    facts = StoreFacts(item["storeId"], int(item["schema"]), int(item["readableBy"]))
     check(facts, table.description, known=SCHEMA_VERSION, oldest=OLDEST_USABLE)
     return facts
 
 
+def refuse_newer(table: Table) -> None:
+    """Refuse to set up what newer code has set up already, before anything is written.
+
+    :raises SchemaVersionError: when this code is too old for it.
+    """
+    facts = _stored(table)
+    if facts is not None:
+        check(facts, table.description, known=SCHEMA_VERSION, oldest=0)
+
+
 def write_facts(table: Table) -> None:
-    """Give the store its id, unless it has one."""
-    item = {**_STORE, "storeId": secrets.token_hex(8), "schema": SCHEMA_VERSION, "readableBy": READABLE_BY}
-    table.attempt(_CALL, "put_item", **put(item, Attr(it.SOURCE).not_exists()))
+    """Give the store its id, unless it has one, and this code's schema, unless it has that or a newer one."""
+    fresh = {**_STORE, "storeId": secrets.token_hex(8), "schema": SCHEMA_VERSION, "readableBy": READABLE_BY}
+    answer = table.attempt(_CALL, "put_item", **put(fresh, Attr(it.SOURCE).not_exists()))
+    known = answer.item if isinstance(answer, Refusal) else None
+    if known is not None and known["schema"] < SCHEMA_VERSION:
+        migrated = {**known, "schema": SCHEMA_VERSION, "readableBy": READABLE_BY}
+        table.attempt(_CALL, "put_item", **put(migrated, Attr("schema").eq(known["schema"])))
+
+
+def _stored(table: Table) -> StoreFacts | None:
+    item = table.get(Call("read the store's version", writes=False), it.typed(_STORE))
+    return StoreFacts(item["storeId"], int(item["schema"]), int(item["readableBy"])) if item else None
 
 
 # -- the table ------------------------------------------------------------------------------------------------------

@@ -34,7 +34,14 @@ from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Count
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
-from airflow_coordination.stores.dynamodb.layout import Layout, layout_of, make_table, read_facts, write_facts
+from airflow_coordination.stores.dynamodb.layout import (
+    Layout,
+    layout_of,
+    make_table,
+    read_facts,
+    refuse_newer,
+    write_facts,
+)
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.owning import Owning
@@ -112,6 +119,7 @@ class DynamoDBStore:
     def setup(self) -> None:
         """Make the table if it is absent, check it, take it over from Data Prepper if that made it; idempotent."""
         self._layout = make_table(self.table, self.options)
+        refuse_newer(self.table)
         Takeover(self.table).run()
         write_facts(self.table)
         self._facts = read_facts(self.table)

@@ -1,0 +1,42 @@
+"""The places where a store can be that has a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from airflow_coordination.stores.dynamodb.client import make_client
+from tests.integration.dynamodb.engine import Engine
+
+PLACES = [
+    "sqlite_url",
+    pytest.param("postgres_url", marks=pytest.mark.postgres),
+    pytest.param("dynamodb_url", marks=pytest.mark.dynamodb),
+]
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """URL of a file that does not exist yet."""
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture
+def dynamodb_url(dynamodb_local: str) -> Iterator[str]:
+    """URL of a table that does not exist yet."""
+    table = f"test-{uuid4().hex}"
+    options = Engine(dynamodb_local, None).options(table)
+    with closing(make_client(options)) as client:
+        yield options.url
+        Engine(dynamodb_local, client).delete(table)
+
+
+@pytest.fixture(params=PLACES)
+def url(request: pytest.FixtureRequest) -> str:
+    """URL of a place where no store was ever set up."""
+    found: str = request.getfixturevalue(request.param)
+    return found
