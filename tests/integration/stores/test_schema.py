@@ -1,4 +1,4 @@
-"""Setting up, migrating, and refusing a store that this code does not understand (S16)."""
+"""Setting up a database as a store, by one process and by several. Versions: ``tests/integration/upgrade``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ import pytest
 import airflow_coordination
 from airflow_coordination.leases.errors import SchemaVersionError
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.statements.dialect import Statement
-from airflow_coordination.stores.sql.store import SqlStore
 from tests.integration.stores.conftest import SOURCE, creation
 
 URLS = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
@@ -29,12 +26,7 @@ def empty_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
-def run(store: object, text: str) -> None:
-    assert isinstance(store, SqlStore)
-    store.database.fetch(Call("test"), Statement(text, () if store.database.dialect.locks else None), {})
-
-
-def test_using_a_store_that_was_never_set_up_names_the_command(empty_url: str) -> None:
+def test_s16_a_store_that_was_never_set_up_names_the_command(empty_url: str) -> None:
     store = open_store(empty_url)
     with pytest.raises(SchemaVersionError, match="airflow coordination store migrate") as caught:
         store.counts(SOURCE)
@@ -55,41 +47,6 @@ def test_setting_up_twice_keeps_everything(empty_url: str) -> None:
     assert again.get(SOURCE, "a") is not None
     store.close()
     again.close()
-
-
-def test_a_newer_store_is_refused_with_what_to_do(empty_url: str) -> None:
-    store = open_store(empty_url)
-    store.setup()
-    run(store, "UPDATE coordination_meta SET schema_version = 9, readable_by = 8")
-    for use in (lambda: open_store(empty_url).counts(SOURCE), lambda: open_store(empty_url).setup()):
-        with pytest.raises(SchemaVersionError, match="its schema 9 is too new for this code") as caught:
-            use()
-        assert "Upgrade airflow-coordination" in str(caught.value)
-    store.close()
-
-
-def test_a_newer_store_that_this_code_may_read_is_used(empty_url: str) -> None:
-    store = open_store(empty_url)
-    store.setup()
-    run(store, "UPDATE coordination_meta SET schema_version = 2")
-    neighbour = open_store(empty_url)
-    neighbour.setup()
-    assert neighbour.create(creation(["a"])).created == 1
-    store.close()
-    neighbour.close()
-
-
-def test_an_older_store_is_refused_until_it_is_migrated(empty_url: str) -> None:
-    store = open_store(empty_url)
-    store.setup()
-    run(store, "UPDATE coordination_meta SET schema_version = 0")
-    with pytest.raises(SchemaVersionError, match="its schema 0 is too old for this code"):
-        open_store(empty_url).counts(SOURCE)
-    migrated = open_store(empty_url)
-    migrated.setup()
-    assert migrated.store_id == store.store_id
-    store.close()
-    migrated.close()
 
 
 def _set_up(url: str, barrier: object, ids: object) -> None:
