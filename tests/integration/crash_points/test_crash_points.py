@@ -81,7 +81,7 @@ def test_s6_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: Fake
 
 
 @pytest.mark.slow
-@every((SUPPLYING[-1], ENDING[1], ENDING[-1], *SWEEPING, ACTING[-1]))
+@every((SUPPLYING[-1], ENDING[1], ENDING[-1]))
 def test_l1_killed_at_any_request_to_the_vendors_own_engine(
     dynamodb_itself: Opens, clock: FakeClock, operation: Operation
 ) -> None:
