@@ -7,12 +7,12 @@ is searched by itself (promise S5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from airflow_coordination.testing.history.model import Model, State
-from airflow_coordination.testing.history.operations import Kind, Operation, Told
+from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 
 MAX_STEPS: Final = 200_000
 _ENDINGS: Final = frozenset({Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
@@ -144,10 +144,19 @@ class Search:
         return Stuck(tuple(self._calls[index] for index in path), state, self._calls[self._answered[place]])
 
 
+def _with_silent_begins(calls: Iterable[Operation]) -> Iterator[Operation]:
+    """Yield the calls that matter; a driver may have begun before it is told that its tenure has ended since."""
+    for made in calls:
+        if matters(made):
+            yield made
+            if made.kind is Kind.BEGIN and made.told is Told.REFUSED:
+                yield replace(made, told=Told.UNKNOWN, answered=NEVER, result={})
+
+
 def explain(model: Model, calls: Sequence[Operation], start: State | None = None) -> Stuck | None:
     """Return what cannot be explained of the calls on one partition, ``None`` when everything can.
 
     :param calls: in the order in which they were made.
     :raises Undecided: when there are too many ways.
     """
-    return Search(model, [made for made in calls if matters(made)]).run(start or State())
+    return Search(model, list(_with_silent_begins(calls))).run(start or State())

@@ -144,12 +144,20 @@ class Model:
             yield state
         elif state.held_under(made.fence):
             yield _prolonged(state, made)
+        elif state.status == ASSIGNED and state.nonce.startswith("?") and made.result["token"] == state.token:
+            yield _prolonged(state._replace(nonce=made.result["nonce"]), made)  # now it is known who took it
+        elif made.result["token"] > state.token:  # an acquisition without an answer, found by the task's next try
+            yield from self._acquire(state, made)
 
     # -- owning -----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State, made: Operation) -> Iterator[State]:
-        if state.held_under(made.fence) and not state.writer:
+        if not state.held_under(made.fence):
+            return
+        if not state.writer:
             yield _written(_prolonged(state, made), made)
+        if made.told is Told.UNKNOWN:  # another driver may have been first: it may have retaken from that one
+            yield from self._grant(state, made)
 
     def _renew(self, state: State, made: Operation) -> Iterator[State]:
         if state.held_under(made.fence):

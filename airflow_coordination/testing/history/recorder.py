@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -15,8 +16,9 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
+from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.partition import Fence, Lease, Partition
-from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.supply import Supplied, Supplier, SupplierRun, identified
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
@@ -177,8 +179,31 @@ class RecordedCoordinator:
         partition: Partition = self._told(made, lambda: acting(key, "ana", "because"), seen)
         return partition
 
+    def sweep(self, limit: int = 1000) -> Swept:  # noqa: D102
+        made = self._call(Kind.SWEEP, given={"limit": limit})
+        return self._told(made, lambda: self.coordinator.sweep(limit), dataclasses.asdict)
+
+    def claimable(self, limit: int = 100) -> list[str]:  # noqa: D102
+        return self._told(self._call(Kind.HINTS), lambda: self.coordinator.claimable(limit))
+
+    def outlook(self) -> Outlook:  # noqa: D102
+        return self._told(self._call(Kind.LOOK), self.coordinator.outlook)
+
+    def held_by_task(self) -> Sequence[Partition]:  # noqa: D102
+        return self._told(self._call(Kind.HINTS), self.coordinator.held_by_task)
+
     def partition(self, key: str) -> Partition | None:  # noqa: D102
         return self._told(self._call(Kind.READ, key), lambda: self.coordinator.partition(key), seen)
+
+    def published(self, key: str) -> dict[str, tuple[str, ...]]:
+        """Return the digests of the published blocks of a partition, by dataset."""
+        one = self.coordinator
+
+        def read() -> dict[str, tuple[str, ...]]:
+            heads = one.store.heads(compose_source(one.source, one.partition_prefix, "PARTITION"), key=key)
+            return {head.dataset: tuple(block.digest for block in head.blocks) for head in heads}
+
+        return self._told(self._call(Kind.PUBLISHED, key), read, lambda found: {"published": found})
 
     def global_state(self) -> dict[str, Any]:  # noqa: D102
         return self._told(self._call(Kind.STATE), self.coordinator.global_state, lambda state: {"state": state})

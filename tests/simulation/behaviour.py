@@ -1,0 +1,159 @@
+"""What processes do with their leases: everything that users' code may do, at bad moments too."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+from airflow_coordination.leases import Block, Lease
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+)
+from airflow_coordination.testing.history import RecordedCoordinator
+from tests.simulation.clocks import ProcessClock, VirtualHeartbeat
+
+T = TypeVar("T")
+DATASET = "flights"
+TIRED_AFTER = 3
+
+
+class Abandoned(Exception):
+    """The worker lets go of a partition without ending its tenure."""
+
+
+@dataclass
+class Habits:
+    """How a run's processes work.
+
+    :param steps: saves per tenure at most.
+    :param pace: seconds between two steps at most.
+    :param heartbeats: share of tenures that are renewed.
+    :param endings: weights of complete, close, fail and give up.
+    """
+
+    steps: int
+    pace: float
+    heartbeats: float
+    endings: tuple[int, int, int, int]
+    reopen_after: float
+
+
+class Hands:
+    """One process's work on partitions.
+
+    :param one: its coordinator.
+    :param clock: its clock.
+    :param source: seeded.
+    """
+
+    def __init__(self, one: RecordedCoordinator, clock: ProcessClock, source: random.Random, habits: Habits) -> None:
+        self.one, self.clock, self._random, self._habits = one, clock, source, habits
+        self._chance = Randomness(source)
+        self._made = 0
+
+    def work(self, lease: Lease) -> None:
+        """Work on a partition to some end."""
+        with suppress(CoordinationError, Abandoned):
+            if self._random.random() < self._habits.heartbeats:
+                with self._heartbeat(lease) as beating:
+                    self._tenure(lease, lambda: beating.lost is not None)
+            else:
+                self._tenure(lease, lambda: False)
+
+    def insist(self, call: Callable[[], T]) -> T:
+        """Make a call, again and again while the store is silent; after some time, mostly leave it.
+
+        :raises Abandoned: when it is left.
+        """
+        tries = 0
+        while True:
+            try:
+                return call()
+            except (PartitionNotOwnedError, PartitionNotFoundError):
+                raise
+            except CoordinationError as error:
+                tries += 1
+                if tries > TIRED_AFTER or self._random.random() < 0.3:
+                    raise Abandoned from error
+                self.clock.sleep(self._random.random() * 2)
+
+    def block(self) -> Block:
+        """Return a finished piece of output, unlike all others."""
+        self._made += 1
+        name = f"{self.one.process}-{self._made}"
+        return Block(DATASET, f"/out/{name}", name, rows=1, bytes=1)
+
+    def blocks(self) -> list[Block]:
+        """Return none, one or two of them."""
+        return [self.block() for _ in range(self._random.randrange(3))]
+
+    def _heartbeat(self, lease: Lease) -> VirtualHeartbeat:
+        settings = self.one.coordinator.settings
+        return VirtualHeartbeat(self.one.renew, lease, lambda error: None, settings, None, self.clock, self._chance)
+
+    def _tenure(self, lease: Lease, lost: Callable[[], bool]) -> None:
+        for _ in range(self._random.randrange(self._habits.steps + 1)):
+            self._pause()
+            if lost():
+                raise Abandoned
+            lease = self._save(lease)
+        self._pause()
+        self._end(lease)
+
+    def _pause(self) -> None:
+        self.clock.sleep(self._random.random() * self._habits.pace)
+
+    def _save(self, lease: Lease) -> Lease:
+        self._made += 1
+        state, blocks = f"{self.one.process}:{self._made}", self.blocks()
+        if self._random.random() < 0.1:
+            lease = self.insist(lambda: self.one.renew(lease))
+        return self.insist(lambda: self.one.save_progress_state(lease, state, blocks))
+
+    def _end(self, lease: Lease) -> None:
+        while True:
+            ending = self._random.choices(
+                (self._complete, self._close, self._fail, self._give_up), self._habits.endings
+            )
+            try:
+                ending[0](lease)
+                return
+            except OutcomeUnknownError:
+                if self._random.random() < 0.5:
+                    raise Abandoned from None
+
+    def _complete(self, lease: Lease) -> None:
+        blocks = self.blocks()
+        if self._random.random() < 0.4:
+            following = self._once_or_insist(lambda: self.one.complete_and_get_next(lease, blocks))
+            if following is not None:
+                self.work(following)
+        else:
+            self._once_or_insist(lambda: self.one.complete(lease, blocks))
+
+    def _close(self, lease: Lease) -> None:
+        after = timedelta(seconds=self._random.random() * self._habits.reopen_after)
+        blocks = self.blocks()
+        self._made += 1
+        state = f"{self.one.process}:{self._made}" if self._random.random() < 0.6 else None
+        self._once_or_insist(lambda: self.one.close(lease, after, state, blocks))
+
+    def _fail(self, lease: Lease) -> None:
+        after = timedelta(seconds=self._random.random() * 30) if self._random.random() < 0.5 else None
+        self._once_or_insist(lambda: self.one.fail(lease, "boom", after))
+
+    def _give_up(self, lease: Lease) -> None:
+        after = timedelta(seconds=self._random.random() * 30) if self._random.random() < 0.3 else None
+        self._once_or_insist(lambda: self.one.give_up(lease, after))
+
+    def _once_or_insist(self, call: Callable[[], T]) -> T:
+        """Make a call once and let its error through, or insist on it."""
+        return call() if self._random.random() < 0.3 else self.insist(call)

@@ -1,0 +1,277 @@
+"""Who takes part in a run: workers with their drivers and retries, suppliers, sweepers, people, and nature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases import Checkpoint, Fence, Lease
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.history import Kind, Told
+from tests.simulation.behaviour import Abandoned, Hands
+from tests.simulation.clocks import ProcessClock
+from tests.simulation.faults import Fault
+from tests.simulation.stage import SOURCE_ID, Stage
+from tests.simulation.world import Process
+
+ACTIONS: Final = (Action.RELEASE, Action.REOPEN, Action.REOPEN, Action.PARK, Action.RESET, Action.DELETE)
+MOODY: Final = (CoordinationError, Abandoned)
+"""What may come of anything that is tried."""
+
+
+class Worker:
+    """A mapped task with its retries: takes partitions, works itself or hands them to a driver process."""
+
+    def __init__(self, stage: Stage, task: str, tries: int = 1) -> None:
+        self._stage, self._task, self._try, self._draw = stage, task, tries, stage.draw
+        self.process, self._one, self._clock = stage.start(task, tries)
+        self._hands = Hands(self._one, self._clock, self._draw, stage.habits)
+        self.process.when_killed = self._retry
+        self.process.spawn(self._main)
+
+    def _retry(self) -> None:
+        if self._stage.running:
+            again = lambda: Worker(self._stage, self._task, self._try + 1)  # noqa: E731
+            self._stage.world.after(self._draw.random() * 20, again)
+
+    def _main(self) -> None:
+        if self._try > 1:
+            with suppress(*MOODY):
+                for held in self._hands.insist(self._one.held_by_task):
+                    self._resume(held.key, Fence(held.token, held.nonce))
+        idle = 0.0
+        while self._stage.running:
+            self._clock.sleep(self._draw.random() * (1 + idle))
+            with suppress(*MOODY):
+                lease = self._acquire()
+                idle = 0.0 if lease else min(2 * idle + 5, 60)
+                self._take(lease)
+
+    def _resume(self, key: str, fence: Fence) -> None:
+        """Go on with what an earlier try holds: watch its driver, or take the partition over."""
+        if self._draw.random() < 0.3:
+            adopted = self._hands.insist(lambda: self._one.adopt(key, fence))
+            if adopted is not None and self._draw.random() < 0.5:
+                self._hands.insist(lambda: self._one.fail_for_dead_owner(key, fence, "dead"))
+        else:
+            self._take(self._one.retake(key))
+
+    def _acquire(self) -> Lease | None:
+        kind = self._draw.randrange(4)
+        if kind == 0:
+            return self._one.acquire_partition(self._draw.choice(self._stage.keys))
+        if kind == 1:
+            hints = self._one.claimable(limit=3)
+            return self._one.get_next_partition(hint=self._draw.choice(hints)) if hints else None
+        return self._one.get_next_partition()
+
+    def _take(self, lease: Lease | None) -> None:
+        if lease is None:
+            return
+        if self._draw.random() < 0.2:
+            self._hand_over(lease)
+        else:
+            self._hands.work(lease)
+
+    def _hand_over(self, lease: Lease) -> None:
+        """Start a driver, sometimes a second one; end the tenure for it when it seems to be dead."""
+        driver = self._drive(lease)
+        if self._draw.random() < 0.2:
+            self._clock.sleep(self._draw.random() * 5)
+            self._drive(lease)
+        for _ in range(20):
+            self._clock.sleep(self._draw.random() * self._stage.habits.pace * 2)
+            if not driver.alive or self._draw.random() < 0.1:
+                break
+        if self._draw.random() < 0.7:
+            self._hands.insist(lambda: self._end_for_driver(lease))
+
+    def _end_for_driver(self, lease: Lease) -> bool:
+        if self._draw.random() < 0.5:
+            return self._one.fail_for_dead_owner(lease.key, lease.fence, "dead")
+        return self._one.give_up_for_dead_owner(lease.key, lease.fence)
+
+    def _drive(self, lease: Lease) -> Process:
+        process, one, clock = self._stage.start(self._task, self._try)
+        hands = Hands(one, clock, self._draw, self._stage.habits)
+
+        def drive() -> None:
+            with suppress(*MOODY):
+                hands.work(hands.insist(lambda: one.begin(lease.key, lease.fence)))
+
+        process.spawn(drive)
+        return process
+
+
+class Restarted:
+    """A process that does one thing again and again, and is started anew when it is killed.
+
+    :param pause: seconds between two times at most.
+    """
+
+    pause = 30.0
+
+    def __init__(self, stage: Stage, task: str) -> None:
+        self._stage, self._task, self._draw = stage, task, stage.draw
+        process, self._one, self._clock = stage.start(task)
+        process.when_killed = self._again
+        process.spawn(self._main)
+
+    def _again(self) -> None:
+        if self._stage.running:
+            self._stage.world.after(self._draw.random() * 10, lambda: type(self)(self._stage, self._task))
+
+    def _main(self) -> None:
+        while self._stage.running:
+            with suppress(*MOODY):
+                self._do()
+            self._clock.sleep(self._draw.random() * self.pause)
+
+    def _do(self) -> None:
+        raise NotImplementedError
+
+
+class Sweeper(Restarted):
+    """The sensor."""
+
+    def _do(self) -> None:
+        self._one.sweep(limit=self._draw.choice((1, 3, 1000)))
+
+
+class Reader(Restarted):
+    """Somebody who looks."""
+
+    pause = 60.0
+
+    def _do(self) -> None:
+        self._one.partition(self._draw.choice(self._stage.keys))
+        self._one.global_state()
+
+
+class Person(Restarted):
+    """Somebody who acts on what is seen."""
+
+    pause = 60.0
+
+    def _do(self) -> None:
+        self._one.act(self._draw.choice(ACTIONS), self._draw.choice(self._stage.keys))
+
+
+class SupplierNode(Restarted):
+    """A node that runs the supplier, whose listing grows while it runs."""
+
+    pause = 40.0
+
+    def _do(self) -> None:
+        self._one.run_supplier(self._list)
+
+    def _list(self, state: dict[str, Any]) -> Iterator[str | Checkpoint]:
+        known = self._stage.keys[: self._draw.randint(1, len(self._stage.keys))]
+        for item in listed(known, state):
+            self._clock.sleep(self._draw.random() * self._stage.settings.ownership_timeout.total_seconds() * 0.4)
+            yield item
+            if self._draw.random() < 0.5:
+                yield Checkpoint({"cursor": known.index(item) + 1})
+
+
+def listed(known: list[str], state: dict[str, Any]) -> Iterator[str]:
+    """Yield what is new, and remember how far it went: a supplier that is a function of its state and its listing."""
+    place = state.get("cursor", 0)
+    yield from known[place:]
+    state["cursor"] = max(place, len(known))
+
+
+class Nature:
+    """Jumps of clocks, outages of the store, items that vanish."""
+
+    def __init__(self, stage: Stage, task: str) -> None:
+        self._stage, self._draw = stage, stage.draw
+        self._deeds: dict[Fault, Callable[[], bool]] = {
+            Fault.CLOCK: self._jump,
+            Fault.OUTAGE: self._silence,
+            Fault.ITEM_GONE: self._remove,
+        }
+        self._next()
+
+    def _next(self) -> None:
+        self._stage.world.after(self._draw.random() * 60, self._do)
+
+    def _do(self) -> None:
+        if not self._stage.running:
+            return
+        fault = self._draw.choices(list(self._deeds), (6, 2, 1))[0]
+        if self._deeds[fault]():
+            self._stage.weather.count(fault)
+        self._next()
+
+    def _jump(self) -> bool:
+        _, one = self._draw.choice(self._stage.started)
+        clock = one.coordinator._clock
+        assert isinstance(clock, ProcessClock)
+        clock.error += timedelta(hours=self._draw.uniform(-24, 24))
+        return True
+
+    def _silence(self) -> bool:
+        self._stage.network.silent_until = self._stage.world.time + self._draw.uniform(1, 90)
+        return True
+
+    def _remove(self) -> bool:
+        """Remove an item; what is under way to it is too old by then, as the protocol asks of every TTL."""
+        key = self._draw.choice(self._stage.keys)
+        self._stage.network.drop_all()
+        if not self._stage.place.remove(SOURCE_ID, key):
+            return False
+        made = self._stage.log.call("nature", Kind.VANISH, key, None, {})
+        self._stage.log.answer(made, Told.OK, {})
+        return True
+
+
+class Finisher:
+    """The one who is left when the faults have ended: brings everything to an end, and reads it."""
+
+    ROUNDS = 200
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        process, self._one, self._clock = stage.start("finisher")
+        process.spawn(self._main)
+
+    def _main(self) -> None:
+        while not self._one.run_supplier(lambda state: listed(self._stage.keys, state)).ran:
+            self._clock.sleep(30)
+        for _ in range(self.ROUNDS):
+            self._one.sweep()
+            while (lease := self._one.get_next_partition()) is not None:
+                self._one.complete(lease)
+            outlook = self._one.outlook()
+            if not outlook.claimable + outlook.assigned + outlook.waiting:
+                self._read()
+                self._stage.finished = True
+                return
+            self._clock.sleep(30)
+
+    def _read(self) -> None:
+        for key in self._stage.keys:
+            self._one.partition(key)
+            self._one.published(key)
+
+
+def enter(stage: Stage) -> None:
+    """Bring the cast of a run onto its stage."""
+    for number in range(stage.draw.randint(1, 5)):
+        Worker(stage, f"worker{number}")
+    SupplierNode(stage, "supplier")
+    Sweeper(stage, "sweeper")
+    others: tuple[tuple[Callable[[Stage, str], object], str], ...] = (
+        (SupplierNode, "supplier2"),
+        (Sweeper, "sweeper2"),
+        (Person, "person"),
+        (Reader, "reader"),
+        (Nature, "nature"),
+    )
+    for role, name in others:
+        if stage.draw.random() < 0.6:
+            role(stage, name)

@@ -1,0 +1,95 @@
+"""Where one seed's run takes place: its world, network, store and history, drawn from the seed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.testing.history import MemoryLog, RecordedCoordinator
+from tests.simulation.behaviour import Habits
+from tests.simulation.clocks import ProcessClock, VirtualCoordinator
+from tests.simulation.faults import Weather
+from tests.simulation.network import Network
+from tests.simulation.places import MakePlace
+from tests.simulation.world import EPOCH, Process, World
+
+SOURCE = "flights"
+SOURCE_ID = compose_source(SOURCE, None, "PARTITION")
+HOST = "host"
+"""The same for all: tasks on one machine share it."""
+MAX_DELAY = timedelta(seconds=120)
+
+
+class Stage:
+    """One run's.
+
+    :param seed: decides everything.
+    :param make_place: makes the store.
+    """
+
+    def __init__(self, seed: int, make_place: MakePlace) -> None:
+        self.draw = draw = random.Random(seed)
+        self.world = World()
+        self.weather = Weather(random.Random(f"weather {seed}"), temper=draw.choice((0.3, 1.0, 1.0, 2.0)))
+        self.network = Network(self.world, random.Random(f"network {seed}"), self.weather)
+        self.place = make_place(self.world, self.network, random.Random(f"place {seed}"))
+        self.log = MemoryLog(lambda: self.world.time)
+        self.keys = [f"k{number}" for number in range(draw.choice((2, 5, 15, 40)))]
+        self.settings = _settings(draw)
+        self.habits = _habits(draw, self.settings.ownership_timeout.total_seconds())
+        self.end = EPOCH + self.settings.ownership_timeout.total_seconds() * 10 + 120
+        self.running = True
+        self.finished = False
+        self._starts: Counter[str] = Counter()
+        self.started: list[tuple[Process, RecordedCoordinator]] = []
+
+    def start(self, task: str, tries: int = 1) -> tuple[Process, RecordedCoordinator, ProcessClock]:
+        """Start a process of a task, on the host that all share and with a wall clock of its own."""
+        self._starts[task] += 1
+        process = Process(self.world, f"{task}.{self._starts[task]}")
+        error = timedelta(hours=self.draw.choice((0, 0, -24, 24)), seconds=self.draw.uniform(-700, 700))
+        clock = ProcessClock(process, error)
+        coordinator = VirtualCoordinator(
+            self.place.seen_by(process),
+            SOURCE,
+            f"{HOST}/dag/run/{task}/0/{tries}",
+            settings=self.settings,
+            clock=clock,
+            randomness=Randomness(self.draw),
+        )
+        recorded = RecordedCoordinator(coordinator, self.log, process.name)
+        self.started.append((process, recorded))
+        return process, recorded, clock
+
+    def clear(self) -> None:
+        """End what still lives, and remove the store."""
+        self.running = False
+        for process, _ in self.started:
+            process.kill()
+        self.world.run(self.world.time + 1.0)
+        self.place.close()
+
+
+def _settings(draw: random.Random) -> Settings:
+    return Settings(
+        ownership_timeout=timedelta(seconds=draw.choice((5, 30, 120))),
+        max_closed_count=draw.choice((None, 1, 2, 4)),
+        max_failures=draw.choice((1, 3, 10)),
+        max_lost_leases=draw.choice((1, 2, 5, 20)),
+        retry_delay=timedelta(seconds=draw.choice((0, 5, 30))),
+        max_retry_delay=MAX_DELAY,
+    )
+
+
+def _habits(draw: random.Random, timeout: float) -> Habits:
+    return Habits(
+        steps=draw.choice((0, 1, 3, 6)),
+        pace=timeout * draw.choice((0.02, 0.1, 0.4)),
+        heartbeats=draw.choice((0.0, 0.5, 1.0)),
+        endings=draw.choice(((8, 2, 1, 1), (3, 5, 1, 1), (2, 2, 3, 3), (1, 0, 0, 0))),
+        reopen_after=draw.choice((1.0, 30.0, 90.0)),
+    )
