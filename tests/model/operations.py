@@ -1,7 +1,7 @@
 """The operation table of the protocol: each function is one row, its condition first, then its effect.
 
-``operation(item, m, due, scenario)`` returns the item after message ``m``, ``None`` if its condition refuses it; ``due``
-is the free choice of the moment: expired, or due, by the store's clock. The rows of creation and people: ``others``.
+``operation(item, m, due, scenario)`` returns the item after message ``m``, ``None`` if its condition refuses it.
+``due`` is the free choice of the moment: expired, or due, by the store's clock. Creation and people: ``others``.
 """
 
 from __future__ import annotations

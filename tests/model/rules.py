@@ -16,7 +16,7 @@ class Rules:
     hint: str = "token and last op"
     """``token``: also safe. ``claimable``: loose."""
     reclaim: str = "fence"
-    """``row``: ASSIGNED and expired, ring entry from the row (SQL). ``version``: and the last op. ``message``: loose."""
+    """``row``: ASSIGNED and expired, ring entry from the row (SQL). ``version``: last op, too. ``message``: loose."""
     retake_sees_version: bool = True
     people_see_version: bool = True
     reset_clears_staged: bool = True

@@ -1,0 +1,284 @@
+"""Each trace of ``holes.txt`` on the real stores: where a loosened rule broke a promise, they must keep it.
+
+``HOLES`` says for each trace at which step the real store, or the real settling of its answer, must answer otherwise
+than in the trace, and with what. All other steps go as the trace has them, and the partition is then as it says.
+A trace's last step on which the store must do the same, but with another effect, is judged by what is checked after
+every step (``ledger``): fences, closes, timeouts that were promised, and the rows that a reader sees.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.stores.sql.columns import PARTITIONS
+from airflow_coordination.testing.clock import FakeClock
+from tests.model.ledger import Ledger
+from tests.model.stage import KEY, SOURCE, Stage
+from tests.model.traces import Seen, Step, op_id, traces
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """What the real store must answer where the trace goes wrong.
+
+    :param otherwise: step → what became of it, where that is not what the trace says; ``never``: nobody gets that far.
+    :param differs_from: the step from which on the partition is not as in the trace; by default the first of these.
+    :param max_lost: so many lost leases park.
+    :param old: TTL comes after years; otherwise while a message may still be under way.
+    """
+
+    otherwise: dict[int, str] = field(default_factory=dict)
+    differs_from: int = 0
+    max_lost: int = 5
+    old: bool = True
+
+
+HOLES = {
+    "H1": Hole({6: "refused"}),  # renew, when the tenure was reclaimed
+    "H2": Hole({5: "ok"}),  # the second copy of a renewal
+    "H3": Hole({7: "ok"}),  # a save that was applied, after the tenure: the ring's entry names it as the last
+    "H4": Hole({5: "refused", 6: "never"}),  # the second driver's begin
+    "H4b": Hole({5: "refused", 6: "never", 7: "never", 8: "ok"}),  # so that the first driver's save is its own
+    "H5": Hole({3: "refused"}),  # the second copy of an acquisition by hint
+    "H5b": Hole({7: "refused"}, differs_from=4),  # the same in the next life: the tombstone's token goes on
+    "H5c": Hole({7: "refused"}, differs_from=4),
+    "H5d": Hole({5: "kept", 6: "refused"}, old=False),  # nothing is deleted while the create may come again
+    "H5e": Hole({3: "refused"}, differs_from=2),  # the same create, over the tombstone of what it made
+    "H6": Hole({9: "ok"}),  # a close, after a sweep has ended the tenure of the next owner
+    "H7": Hole({3: "refused"}),  # the second copy of a reset
+    "H7b": Hole({6: "refused"}),  # a person's action on what has completed meanwhile
+    "H8": Hole(),  # rows once: reset clears the staged blocks
+    "H9": Hole({7: "kept"}),  # TTL, after a reset
+    "H10": Hole({6: "ok"}),  # a completion, when the partition is gone: the head record names it
+    "H11": Hole(),  # rows of the last commit, though its token is smaller
+    "H12": Hole(),  # rows of both passes
+    "H13": Hole(),  # the save's earlier timeout does not count
+    "H14": Hole({3: "refused"}),  # the second copy of "complete and acquire next": no completion, no next
+    "H15": Hole({5: "refused"}),  # the second copy of a save
+    "H16": Hole({4: "refused"}, max_lost=1),  # an acquisition at the last lost lease
+    "H16b": Hole(max_lost=1),  # a sweep, when nobody ever drove the partition
+    "H17": Hole({5: "refused"}),  # a retake by a lower try than the one that adopted
+    "H18": Hole({12: "refused"}, differs_from=7),  # a retake, in the next life
+    "H19": Hole(),  # a completion in the next life, under a token that completed before
+}
+Remove = Callable[[bool], None]
+Place = tuple[PartitionStore, FakeClock, Remove]
+
+
+# -- the stores, and how a partition vanishes from each ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
+    store = open_store(f"sqlite:///{path}", clock=FakeClock())
+    store.setup()
+    store.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def dynamodb_client(dynamodb_local: str) -> object:
+    return make_client(DynamoDBOptions(table_name="any", region="us-east-1", endpoint_url=dynamodb_local))
+
+
+def in_memory(clock: FakeClock) -> Place:
+    store = InMemoryStore(clock)
+
+    def remove(old: bool) -> None:
+        """There is no TTL: what is COMPLETED is taken out by hand."""
+        held = store._sources[SOURCE]
+        found = held.partitions.get(KEY)
+        if old and found is not None and found.status is PartitionStatus.COMPLETED:
+            del held.partitions[KEY]
+            held.keys._keys.remove(KEY)
+
+    return store, clock, remove
+
+
+def sql(url: str, clock: FakeClock) -> Place:
+    def remove(old: bool) -> None:
+        """There is no TTL: somebody who may deletes the COMPLETED rows by hand."""
+        engine = create_engine(make_url(url))
+        with engine.begin() as connection:
+            if old:
+                connection.execute(text(f"DELETE FROM {PARTITIONS} WHERE source_partition_status = 'COMPLETED'"))
+        engine.dispose()
+
+    return open_store(url, clock=clock), clock, remove
+
+
+def dynamodb(endpoint: str, client: object, clock: FakeClock) -> Place:
+    where = {"table_name": uuid4().hex, "region": "us-east-1", "endpoint_url": endpoint}
+    options = DynamoDBOptions(**where, billing_mode="on_demand", ttl=timedelta(days=30))  # type: ignore[arg-type]
+    store = DynamoDBStore(options, clock, client=lambda _: client)
+    key = {"sourceIdentifier": {"S": SOURCE}, "sourcePartitionKey": {"S": KEY}}
+
+    def remove(old: bool) -> None:
+        """Be the service: delete the item when the time in its TTL attribute has come."""
+        item = client.get_item(TableName=options.table_name, Key=key)["Item"]  # type: ignore[attr-defined]
+        if int(item.get("expirationTime", {"N": "99999999999"})["N"]) <= clock.now().timestamp():
+            client.delete_item(TableName=options.table_name, Key=key)  # type: ignore[attr-defined]
+
+    return store, clock, remove
+
+
+@pytest.fixture(
+    params=[
+        "in_memory",
+        "sqlite",
+        pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow]),
+        pytest.param("dynamodb", marks=[pytest.mark.dynamodb, pytest.mark.slow]),
+    ]
+)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A real store, its clock, and how partitions vanish from it."""
+    clock, asked = FakeClock(), request.getfixturevalue
+    if request.param == "in_memory":
+        made = in_memory(clock)
+    elif request.param == "sqlite":
+        made = sql(f"sqlite:///{shutil.copy(asked('empty'), tmp_path / 'store.db')}", clock)
+    elif request.param == "postgresql":
+        made = sql(asked("postgres_store_url"), clock)
+    else:
+        made = dynamodb(asked("dynamodb_local"), asked("dynamodb_client"), clock)
+    made[0].setup()
+    yield made
+    made[0].close()
+
+
+# -- playing -------------------------------------------------------------------------------------------------------
+
+
+def says(step: Step) -> str:
+    """Return what became of a step in the trace."""
+    if step.told:
+        return step.told
+    plain = {"sends": "sent", "applies": "applied", "adopts": "adopted", "does not find": "not found"}
+    return plain.get(step.verb, "deleted")
+
+
+def shown(stage: Stage) -> Seen | None:
+    """Return the partition as the traces show one; progress as far as it is compared."""
+    found = stage.now()
+    if found is None:
+        return Seen("absent", 0, "", "", 0)
+    return Seen(str(found.status), found.token, found.nonce, found.last_op, int(found.progress_text or 0))
+
+
+def same(real: Seen | None, step: Step) -> bool:
+    """Return whether the partition is as in the trace, where all rows stand for a completion's progress."""
+    if step.state is None or real is None or step.kind == "fused":
+        return True
+    done = step.state.status in ("COMPLETED", "absent")
+    return real == step.state or (done and (real.status, real.token) == (step.state.status, step.state.token))
+
+
+def play(name: str, place: Place) -> Stage:
+    """Play a trace to its end, and check what becomes of every step."""
+    store, clock, remove = place
+    hole, trace = HOLES[name], traces()[name]
+    stage = Stage(store, clock, trace, remove, hole.max_lost)
+    stage.old = hole.old
+    ledger, differs = Ledger(stage), hole.differs_from or min(hole.otherwise, default=99)
+    for step in trace.steps:
+        expected = hole.otherwise.get(step.number, says(step))
+        if expected == "never":
+            continue
+        before = stage.now()
+        became = stage.do(step)
+        assert became == expected, f"step {step.number} of {name}: {step.said}"
+        if became == "refused":
+            assert stage.now() == before, f"step {step.number} of {name} was refused and changed something"
+        if step.number < differs:
+            assert same(shown(stage), step), f"after step {step.number} of {name}: {stage.now()}"
+        ledger.observe(step, became)
+    return stage
+
+
+@pytest.mark.parametrize("name", ["H5", "H5b", "H5c", "H5d", "H5e", "H18"])
+def test_s1_no_fence_is_given_twice(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H1", "H15"])
+def test_s2_an_owners_write_counts_once_and_under_its_fence_only(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H7", "H7b"])
+def test_s3_people_change_what_they_saw_and_nothing_else(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H14"])
+def test_s5_no_next_partition_without_the_completion(name: str, place: Place) -> None:
+    """On DynamoDB the two halves are two steps, and the second is taken under the same condition."""
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H2", "H3", "H4", "H4b", "H6", "H10"])
+def test_s6_what_became_of_a_write_is_known(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H13"])
+def test_s8_an_acknowledged_renewal_holds(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H8", "H11", "H12"])
+def test_s12_readers_see_each_row_of_the_accepted_writes_once(name: str, place: Place) -> None:
+    play(name, place)
+
+
+@pytest.mark.parametrize("name", ["H9"])
+def test_l1_what_waits_again_is_not_removed(name: str, place: Place) -> None:
+    """DynamoDB's TTL finds nothing any more; in SQL somebody deletes what is COMPLETED, which this is not."""
+    play(name, place)
+
+
+def test_l1_a_second_life_completes(place: Place) -> None:
+    """H19: the head record of the life before, under the same token, is replaced."""
+    stage = play("H19", place)
+    lease = stage.start(stage.store.acquire_next(stage.following("op8", "W0")))
+    assert lease.fence.token == 1
+    stage.ops.next = op_id("op9")
+    end = stage.tenures.prepare(lease, stage.tenures.completed(lease), [])
+    assert stage.store.write(end).applied
+
+
+@pytest.mark.parametrize("name", ["H17"])
+def test_l2_an_adopted_driver_is_not_cut_off(name: str, place: Place) -> None:
+    play(name, place)
+
+
+def test_l5_only_a_sweep_goes_on_at_the_last_lost_lease(place: Place) -> None:
+    play("H16", place)
+
+
+def test_l5_a_phantom_parks_nothing(place: Place) -> None:
+    """H16b goes on: the lease that nobody drove ends, and the sweep takes it back."""
+    stage = play("H16b", place)
+    stage.clock.advance(stage.seen().ownership_timeout - stage.clock.now())  # type: ignore[operator]
+    swept = stage.store.sweep(stage.sweeping())
+    assert (swept.reclaimed, swept.parked) == (1, 0)
+
+
+def test_every_trace_is_played() -> None:
+    assert set(traces()) == set(HOLES)
