@@ -35,7 +35,7 @@ def roles(postgres_cluster):
         connection.execute("DROP ROLE coordination_worker, coordination_owner")
 
 
-def test_owner_migrates_and_worker_works(roles):
+def test_x10_owner_migrates_and_worker_works(roles):
     """A whole life of a partition under the worker's rights, which do not reach the tables themselves."""
     owner_url, worker_url = roles
     owner = open_store(owner_url)

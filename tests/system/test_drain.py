@@ -54,7 +54,7 @@ def test_every_partition_is_completed_by_one_of_few_tasks(airflow, source, runs,
     print(f"\n{PARTITIONS} partitions: {[task['rendered_map_index'] for task in tasks]}")
 
 
-def test_the_task_of_the_killed_driver_goes_on_and_no_other_is_touched(tasks):
+def test_l2_the_task_of_the_killed_driver_goes_on_and_no_other_is_touched(tasks):
     assert sorted(task["try_number"] for task in tasks) == [1] * (RUNS * SLOTS - 1) + [2]
 
 

@@ -126,7 +126,7 @@ def _after(case: Case, free: float, gone: float) -> Result:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
-def test_the_kill_contract(results, event):
+def test_l2_the_kill_contract(results, event):
     result = results[event.name].result()
     print(f"\n{event.what}: free after {result.free:.1f} s, nobody alive after {result.gone:.1f} s, {result.rows}")
     within = CLEAN_WITHIN if event.clean else UNCLEAN_WITHIN
@@ -166,7 +166,7 @@ def test_a_page_says_what_was_seen(results):
     assert told[2:] == [event.what for event in EVENTS]
 
 
-def test_nothing_secret_is_in_a_log_an_argument_a_page_or_airflows_database(airflow, results, at_work, metadata):
+def test_x4_nothing_secret_is_in_a_log_an_argument_a_page_or_airflows_database(airflow, results, at_work, metadata):
     """Promise X4, with the password of every store connection of these tests."""
     logs = list((airflow.home / "logs").rglob("*.log"))
     events = [path for path in (airflow.home / "events").rglob("*") if path.is_file() and path.stat().st_size]

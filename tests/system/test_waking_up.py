@@ -103,7 +103,7 @@ def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, st
     assert time.monotonic() - opened < 2 * WITHIN  # Airflow starts the task again in a worker, to end it
 
 
-def test_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
+def test_l9_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
     """One is frozen, taken for dead, and comes back (promise L9)."""
     triggerers.start()
     waits = Waiting(airflow, store, "waits_frozen", timedelta(hours=1))
@@ -117,7 +117,7 @@ def test_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
     waits.check_ends_well()
 
 
-def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
+def test_l9_one_of_two_triggerers_is_killed(airflow, store, triggerers):
     """The other one takes its sensor over; nothing is lost, nothing is reopened twice."""
     waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=20))
     killed = triggerers.holder(waits.name, waits.run_id)
@@ -126,7 +126,7 @@ def test_one_of_two_triggerers_is_killed(airflow, store, triggerers):
     waits.check_ends_well()
 
 
-def test_partitions_become_due_while_no_triggerer_runs(airflow, store, triggerers):
+def test_l3_partitions_become_due_while_no_triggerer_runs(airflow, store, triggerers):
     """A restarted triggerer goes on with its sensors, and starts the DAGs that wait for work."""
     waits = Waiting(airflow, store, "waits_restarted", timedelta(hours=1))
     for one in list(triggerers.all):

@@ -134,7 +134,7 @@ def test_the_tenure_goes_by_configuration_and_its_driver_ends_it(yarn, flights, 
     }
 
 
-def test_a_task_that_cannot_ask_leaves_its_driver_and_the_retry_adopts_it(yarn, flights, run):
+def test_l2_a_task_that_cannot_ask_leaves_its_driver_and_the_retry_adopts_it(yarn, flights, run):
     def adopted():
         if is_adopted(flights):
             go(yarn)
@@ -170,7 +170,7 @@ def test_a_driver_that_dies_without_an_outcome_has_failed_and_is_submitted_again
     assert [ending.outcome for ending in partition.endings] == [Outcome.FAILED, Outcome.COMPLETED]
 
 
-def test_a_driver_that_dies_while_nobody_watches_is_submitted_again_at_once(yarn, flights, run):
+def test_l2_a_driver_that_dies_while_nobody_watches_is_submitted_again_at_once(yarn, flights, run):
     once = 'if not (folder / "go").exists():\n    (folder / "began").touch(), time.sleep(600)\n'
 
     def die():
@@ -185,7 +185,7 @@ def test_a_driver_that_dies_while_nobody_watches_is_submitted_again_at_once(yarn
     assert [ending.outcome for ending in partition.endings] == [Outcome.RETAKEN, Outcome.COMPLETED]
 
 
-def test_a_lost_lease_ends_the_driver(yarn, flights, run, capsys):
+def test_l7_a_lost_lease_ends_the_driver(yarn, flights, run, capsys):
     when_begun(yarn, lambda: flights.release("a", by="ana", why="another cluster"))
     ti = run(yarn.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=10)
     assert (ti.state, set(yarn.killed)) == ("failed", {1})
@@ -193,7 +193,7 @@ def test_a_lost_lease_ends_the_driver(yarn, flights, run, capsys):
     assert flights.partition("a").endings[-1].outcome is Outcome.RELEASED
 
 
-def test_airflow_ending_the_task_ends_the_driver_and_gives_the_lease_back_at_once(yarn, flights, run, monkeypatch):
+def test_l2_airflow_ending_the_task_ends_the_driver_and_gives_the_lease_back_at_once(yarn, flights, run, monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
     freed = []
 
@@ -310,7 +310,7 @@ def test_what_would_not_be_watched_to_its_end_is_refused_first(yarn, flights, ru
     assert (flights.partition("a").token, yarn.submissions) == (0, [])
 
 
-def test_a_password_is_refused_before_anything_is_acquired(yarn, flights, run, monkeypatch, postgres_url, capsys):
+def test_x4_a_password_is_refused_before_anything_is_acquired(yarn, flights, run, monkeypatch, postgres_url, capsys):
     said = connection(postgres_url, password=CANARY)
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(said))
     assert run(yarn.job(COMPLETE)).state == "failed"
@@ -357,7 +357,7 @@ def secret_store(cluster, flights, postgres_url, monkeypatch):
     return flights
 
 
-def test_on_kubernetes_a_password_goes_by_a_reference_to_a_secret(kubernetes, secret_store, run, capsys):
+def test_x4_on_kubernetes_a_password_goes_by_a_reference_to_a_secret(kubernetes, secret_store, run, capsys):
     seen = "(folder / 'store').write_text(os.environ['COORDINATION_STORE'])\n"
     ti = run(kubernetes.job(seen + COMPLETE), **KUBERNETES)
     assert ti.state == "success"
@@ -386,7 +386,7 @@ def test_a_pod_that_vanishes_has_not_succeeded(kubernetes, flights, run):
     assert "The driver's pod job-n1-driver has vanished: nobody knows how it ended" in partition.last_error
 
 
-def test_a_lost_lease_deletes_the_pod(kubernetes, flights, run):
+def test_l7_a_lost_lease_deletes_the_pod(kubernetes, flights, run):
     when_begun(kubernetes, lambda: flights.release("a", by="ana", why="another cluster"))
     ti = run(kubernetes.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=10, **KUBERNETES)
     assert (ti.state, set(kubernetes.killed)) == ("failed", {1})

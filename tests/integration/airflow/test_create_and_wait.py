@@ -136,7 +136,7 @@ def test_until_completed_fails_when_a_partition_is_parked(run, flights):
     assert run(sensor(until="completed"))[0] == "failed"
 
 
-def test_two_sensors_on_one_source_do_no_harm(run, flights):
+def test_l9_two_sensors_on_one_source_do_no_harm(run, flights):
     """Promise L9: both sweep, one of them reopens, and both see it."""
     flights.create_partitions(["a"])
     flights.close(flights.get_next_partition(), reopen_after=timedelta(0))

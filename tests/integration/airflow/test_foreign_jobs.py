@@ -64,7 +64,7 @@ def test_a_failing_job_fails_its_task_and_its_partition(process, flights):
     assert partition.available_at is not None
 
 
-def test_the_lease_goes_by_environment_and_nothing_of_it_by_argument(process, flights, tmp_path, store_url):
+def test_x4_the_lease_goes_by_environment_and_nothing_of_it_by_argument(process, flights, tmp_path, store_url):
     process(
         f"""
         import json, os
@@ -98,7 +98,9 @@ def test_a_lease_is_given_back_when_airflow_cannot_be_told_of_it(process, flight
 
 
 @pytest.mark.parametrize("moment", ["_hand_over", "_work"])
-def test_a_task_that_is_ended_before_it_submits_gives_its_lease_back(process, flights, monkeypatch, tmp_path, moment):
+def test_l2_a_task_that_is_ended_before_it_submits_gives_its_lease_back(
+    process, flights, monkeypatch, tmp_path, moment
+):
     """Airflow's signal may come at any time, not only while a driver runs."""
     before = getattr(LeasedSparkSubmitOperator, moment)
 
@@ -193,7 +195,7 @@ def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flight
     assert flights.partition("a").token == 0
 
 
-def test_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
+def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
     """Promise X5: a mapped hint that looks like a template stays as it is."""
     from airflow.sdk import DAG, task
 
@@ -237,14 +239,14 @@ def test_asset_events_carry_the_partition(process, flights):
         assert event.extra == {"partitions": ["a"]}
 
 
-def test_an_in_memory_store_is_refused(process, flights, monkeypatch, capsys):
+def test_s17_an_in_memory_store_is_refused(process, flights, monkeypatch, capsys):
     """Promise S17: it lives in one process, and every task is one of its own."""
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", '{"conn_type": "coordination", "host": "memory://"}')
     assert process("never").state == "failed"
     assert "store='memory://': lives in one process, so the Spark driver cannot see it" in capsys.readouterr().out
 
 
-def test_a_retry_takes_the_same_partition(process, flights, tmp_path):
+def test_l2_a_retry_takes_the_same_partition(process, flights, tmp_path):
     flights.create_partitions(["b"])
     marker = tmp_path / "tried"
     ti = process(

@@ -22,7 +22,7 @@ def flights(postgres_url, monkeypatch):
 
 
 @pytest.mark.postgres
-def test_the_stores_password_is_no_argument_and_in_no_template_or_xcom(process, flights, tmp_path):
+def test_x4_the_stores_password_is_no_argument_and_in_no_template_or_xcom(process, flights, tmp_path):
     ti = process(
         f"""
         import os, pathlib
@@ -65,7 +65,7 @@ def flights_in_dynamodb(moto_server, monkeypatch):
     return coordinator
 
 
-def test_amazons_keys_and_external_id_are_no_argument_and_in_no_log_template_or_xcom(
+def test_x4_amazons_keys_and_external_id_are_no_argument_and_in_no_log_template_or_xcom(
     process, flights_in_dynamodb, tmp_path, capfd
 ):
     ti = process(

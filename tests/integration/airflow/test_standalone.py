@@ -78,7 +78,9 @@ def test_our_program_runs_in_client_mode(cluster, flights, run_dag, tmp_path):
     assert cluster.drivers == []
 
 
-def test_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_on_with_it(cluster, flights, tmp_path):
+def test_l2_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_goes_on_with_it(
+    cluster, flights, tmp_path
+):
     """The program is py4j's server, which runs until it is told to stop."""
     from py4j.java_gateway import GatewayParameters, JavaGateway
 

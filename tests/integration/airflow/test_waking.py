@@ -88,7 +88,7 @@ def reopen(flights):
     flights.reopen("a", by="test", why="test")
 
 
-def test_twenty_sensors_on_a_source_cause_one_sweep_per_interval(waking, flights, sweeps):
+def test_l9_twenty_sensors_on_a_source_cause_one_sweep_per_interval(waking, flights, sweeps):
     from tests.integration.airflow.triggerer import until
 
     close_one(flights)
@@ -215,7 +215,7 @@ def lost(flights):
 
 
 @pytest.mark.parametrize("happens", [new, due, failed, lost])
-def test_a_watcher_tells_of_work_as_soon_as_it_can_be_acquired(waking, flights, sweeps, happens):
+def test_l3_a_watcher_tells_of_work_as_soon_as_it_can_be_acquired(waking, flights, sweeps, happens):
     """Without any run: the trigger sweeps. The source need not be known before."""
     from tests.integration.airflow.triggerer import until
 

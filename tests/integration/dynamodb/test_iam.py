@@ -138,7 +138,7 @@ def place(role: Role, table: str, moto: Engine, request: pytest.FixtureRequest) 
 
 
 @pytest.mark.parametrize("role", Role)
-def test_policy_is_enough_and_names_what_is_touched(
+def test_x7_policy_is_enough_and_names_what_is_touched(
     moto: Engine, user: User, place: tuple[str, str], role: Role
 ) -> None:
     with user.allowed(actions(role)) as client:
@@ -154,7 +154,7 @@ def test_policy_is_enough_and_names_what_is_touched(
 
 
 @pytest.mark.parametrize(("role", "missing"), [(role, action) for role in Role for action in actions(role)])
-def test_every_action_is_needed_and_its_absence_is_named(
+def test_x7_every_action_is_needed_and_its_absence_is_named(
     moto: Engine, user: User, place: tuple[str, str], role: Role, missing: str
 ) -> None:
     with user.allowed(set(actions(role)) - {missing}) as client, pytest.raises(PartitionUpdateError) as failed:

@@ -23,7 +23,7 @@ def item_of(size: int) -> dict[str, object]:
     return item | {"x": "x" * (rest - 1)}
 
 
-def test_an_item_at_the_limit_is_taken_and_one_above_refused(local_store: DynamoDBStore, local: Engine) -> None:
+def test_x9_an_item_at_the_limit_is_taken_and_one_above_refused(local_store: DynamoDBStore, local: Engine) -> None:
     table = local_store.table.name
     local.client.put_item(TableName=table, Item=whole_item(item_of(MAX_ITEM_BYTES)))
     with pytest.raises(ClientError, match="size"):
@@ -45,7 +45,7 @@ def test_x9_a_key_at_the_limit_and_above(local: Engine, table: str, size: int) -
     local.delete(table)
 
 
-def test_facts_that_fit_no_item_are_refused_by_name(local_store: DynamoDBStore) -> None:
+def test_x9_facts_that_fit_no_item_are_refused_by_name(local_store: DynamoDBStore) -> None:
     with pytest.raises(InvalidInputError, match=r"facts=.*DynamoDB's limit"):
         local_store.register("s|PARTITION", {"dags": "x" * MAX_ITEM_BYTES})
     assert list(local_store.sources()) == []

@@ -76,7 +76,7 @@ def workers(local: Engine, table: str, tmp_path: Path) -> Iterator[Workers]:
         process.join()
 
 
-def test_eight_processes_drain_a_source_each_partition_once(workers: Workers) -> None:
+def test_s5_eight_processes_drain_a_source_each_partition_once(workers: Workers) -> None:
     judge = coordinator(workers.url, 99)
     for process in workers.processes:
         process.start()

@@ -1,6 +1,7 @@
 """The thirteen ways in which Data Prepper's rules lose or double work, on the vendor's own engine.
 
-Ported to Python, those rules fail all thirteen. Workers share a host name here, as Airflow tasks of one worker do.
+Ported to Python, those rules fail all thirteen. Each test is named after the promise that they break. Workers share a
+host name here, as Airflow tasks of one worker do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def counted(one: SourceCoordinator, metric: Metric) -> int:
     return one.metrics.counts.get(full_name(SOURCE, metric), 0)
 
 
-def test_s1_a_zombies_completion_is_refused_and_the_owners_counts(place: Place, clock: FakeClock) -> None:
+def test_s2_a_zombies_completion_is_refused_and_the_owners_counts(place: Place, clock: FakeClock) -> None:
     zombie, owner = place.coordinator(), place.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
@@ -73,7 +74,7 @@ class Ahead(SystemClock):
         return super().now() + timedelta(minutes=11)
 
 
-def test_s3_a_worker_ahead_takes_no_lease_that_lasts(local: Engine, table: str) -> None:
+def test_s8_a_worker_ahead_takes_no_lease_that_lasts(local: Engine, table: str) -> None:
     place = Place(local, table, clock=None)
     owner, ahead = place.coordinator("owner"), place.coordinator("ahead", clock=Ahead())
     owner.create_partitions(["k"])
@@ -84,7 +85,7 @@ def test_s3_a_worker_ahead_takes_no_lease_that_lasts(local: Engine, table: str) 
     owner.complete(held)
 
 
-def test_s4_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:
+def test_s6_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:
     faulty = FaultyClient(place.engine.client, at({1: Fault.APPLIED}, "update_item"))
     one = place.coordinator(client=faulty)
     one.create_partitions(["a", "b"])
@@ -94,7 +95,7 @@ def test_s4_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:
     assert counted(one, Metric.ACQUIRED) == 1
 
 
-def test_s5_a_completion_whose_answer_was_lost_is_one(place: Place) -> None:
+def test_s6_a_completion_whose_answer_was_lost_is_one(place: Place) -> None:
     faulty = FaultyClient(place.engine.client, at({2: Fault.APPLIED}, "update_item"))
     one = place.coordinator(client=faulty)
     one.create_partitions(["k"])
@@ -104,7 +105,7 @@ def test_s5_a_completion_whose_answer_was_lost_is_one(place: Place) -> None:
     assert one.refusals == 0
 
 
-def test_s6_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(place: Place, clock: FakeClock) -> None:
+def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(place: Place, clock: FakeClock) -> None:
     paused, other = place.coordinator("paused", clock=FakeClock()), place.coordinator("other")
     asleep, awake = threading.Event(), threading.Event()
 
@@ -132,7 +133,7 @@ def test_s6_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(place
     assert other.global_state() == {"cursor": 201}
 
 
-def test_s7_corrupt_progress_is_an_error_and_stays(place: Place, clock: FakeClock) -> None:
+def test_s14_corrupt_progress_is_an_error_and_stays(place: Place, clock: FakeClock) -> None:
     one = place.coordinator()
     one.create_partitions(["k"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), {"row": 900}))
@@ -144,7 +145,7 @@ def test_s7_corrupt_progress_is_an_error_and_stays(place: Place, clock: FakeCloc
     assert found(one.partition("k")).progress_text == '{"row": 9'
 
 
-def test_s8_progress_that_is_no_json_keeps_the_last_one(place: Place) -> None:
+def test_s14_progress_that_is_no_json_keeps_the_last_one(place: Place) -> None:
     one = place.coordinator()
     one.create_partitions(["k"])
     held = one.save_progress_state(acquired(one.get_next_partition()), {"row": 900})
@@ -156,7 +157,7 @@ def test_s8_progress_that_is_no_json_keeps_the_last_one(place: Place) -> None:
     assert found(one.partition("k")).progress_state == {"row": 900}
 
 
-def test_s9_progress_above_the_items_limit_costs_no_lease(place: Place, clock: FakeClock) -> None:
+def test_s14_progress_above_the_items_limit_costs_no_lease(place: Place, clock: FakeClock) -> None:
     one, other = place.coordinator("one"), place.coordinator("other")
     one.create_partitions(["k"])
     held = one.save_progress_state(acquired(one.get_next_partition()), "x" * (255 * 1024))
@@ -170,7 +171,7 @@ def test_s9_progress_above_the_items_limit_costs_no_lease(place: Place, clock: F
     assert len(found(other.partition("k")).progress_state) == 255 * 1024
 
 
-def test_s10_ttl_removes_what_is_completed_and_its_output_stays(local: Engine, table: str, clock: FakeClock) -> None:
+def test_s3_ttl_removes_what_is_completed_and_its_output_stays(local: Engine, table: str, clock: FakeClock) -> None:
     place = Place(local, table, clock, ttl=timedelta(days=7))
     one = place.coordinator()
 
@@ -188,14 +189,14 @@ def test_s10_ttl_removes_what_is_completed_and_its_output_stays(local: Engine, t
     assert published(one) == {"k": ["b2"]}
 
 
-def test_s10_without_ttl_nothing_is_ever_removed(place: Place) -> None:
+def test_s3_without_ttl_nothing_is_ever_removed(place: Place) -> None:
     one = place.coordinator()
     one.create_partitions(["k"])
     one.complete(acquired(one.get_next_partition()), [block("b1")])
     assert place.expire() == []
 
 
-def test_s11_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock: FakeClock) -> None:
+def test_s4_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock: FakeClock) -> None:
     place = Place(local, table, clock, ttl=timedelta(days=7))
     one = place.coordinator()
     one.create_partitions(["again", "closed", "failed", "given up", "held", "new", "parked"])
@@ -214,7 +215,7 @@ def test_s11_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock
     assert published(one) == {"held": ["b1"]}
 
 
-def test_s12_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: Place) -> None:
+def test_s1_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: Place) -> None:
     zombie, owner = place.coordinator(), place.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
@@ -230,7 +231,7 @@ def test_s12_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: 
     assert published(owner) == {"k": ["owner"]}
 
 
-def test_s12_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, clock: FakeClock) -> None:
+def test_s2_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, clock: FakeClock) -> None:
     zombie, owner = place.coordinator(), place.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
@@ -248,7 +249,7 @@ def test_s12_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, c
     owner.complete(held)
 
 
-def test_s13_a_close_whose_answer_was_lost_is_one(place: Place) -> None:
+def test_s7_a_close_whose_answer_was_lost_is_one(place: Place) -> None:
     faulty = FaultyClient(place.engine.client, at({2: Fault.APPLIED, 3: Fault.APPLIED}, "update_item"))
     one = place.coordinator(client=faulty)
     one.create_partitions(["k"])

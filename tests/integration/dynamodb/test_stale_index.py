@@ -52,7 +52,7 @@ def test_a_partition_the_index_does_not_know_yet_is_had_by_its_key(
     assert acquired(other.get_next_partition()).fence.token == 2
 
 
-def test_what_was_taken_since_is_not_taken_again(
+def test_s2_what_was_taken_since_is_not_taken_again(
     owner: SourceCoordinator, other: SourceCoordinator, index: LaggingIndex
 ) -> None:
     owner.create_partitions(["a", "b", "c", "d"])
@@ -65,7 +65,7 @@ def test_what_was_taken_since_is_not_taken_again(
     owner.complete(held)
 
 
-def test_a_lease_that_was_renewed_or_saved_since_is_not_taken(
+def test_s8_a_lease_that_was_renewed_or_saved_since_is_not_taken(
     owner: SourceCoordinator, other: SourceCoordinator, index: LaggingIndex, clock: FakeClock
 ) -> None:
     owner.create_partitions(["renewed", "saved"])
@@ -103,7 +103,7 @@ def test_a_lost_lease_ends_as_its_owner_left_it_and_not_as_the_index_saw_it(
         owner.complete(saved)
 
 
-def test_what_was_closed_again_since_is_not_reopened_early(
+def test_s8_what_was_closed_again_since_is_not_reopened_early(
     owner: SourceCoordinator, other: SourceCoordinator, index: LaggingIndex, clock: FakeClock
 ) -> None:
     owner.create_partitions(["k"])

@@ -126,7 +126,7 @@ def test_a_supplier_runs_when_nothing_is_left(run, coordinator) -> None:
     assert run(lambda spark, lease: Complete(), max_leases=None, supplier=lambda state: ["q"]).keys == ("p", "q")
 
 
-def test_progress_and_blocks_go_together(run, coordinator, spark, store) -> None:
+def test_s12_progress_and_blocks_go_together(run, coordinator, spark, store) -> None:
     def main(spark, lease):
         if lease.progress_state is None:
             with lease.publish("d") as block:
@@ -161,7 +161,7 @@ def test_an_exception_inside_the_with_block_discards_it(run, coordinator, spark,
     assert read_completed(spark, store=store, source="s", dataset="d").count() == 1
 
 
-def test_saving_or_ending_with_an_open_block_is_an_error(run, coordinator, output_root: str) -> None:
+def test_s14_saving_or_ending_with_an_open_block_is_an_error(run, coordinator, output_root: str) -> None:
     caught = []
 
     def main(spark, lease):
@@ -181,7 +181,7 @@ def test_saving_or_ending_with_an_open_block_is_an_error(run, coordinator, outpu
 
 
 @pytest.mark.parametrize("state", [{"n": float("nan")}, {1: 2}, object(), "x" * 300_000, None])
-def test_bad_progress_is_refused_and_the_last_good_one_stays(run, coordinator, state: object) -> None:
+def test_s14_bad_progress_is_refused_and_the_last_good_one_stays(run, coordinator, state: object) -> None:
     def main(spark, lease):
         lease.save({"good": True})
         with pytest.raises(ProgressStateError):
@@ -218,7 +218,7 @@ def test_unknown_modes_and_formats_are_refused(run, coordinator) -> None:
     assert run(main).errors == ()
 
 
-def test_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator) -> None:
+def test_l7_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator) -> None:
     """A person takes the lease away while a Spark job runs that would take ten minutes."""
     running = threading.Event()
     times = {}
@@ -249,7 +249,7 @@ def test_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator) ->
     assert coordinator.store.heads("s|PARTITION") == []
 
 
-def test_a_lost_lease_interrupts_python_code_too(run, coordinator) -> None:
+def test_l7_a_lost_lease_interrupts_python_code_too(run, coordinator) -> None:
     def main(spark, lease):
         coordinator.park("p", by="ana", why="a test")
         time.sleep(600)
@@ -297,7 +297,7 @@ def test_a_refused_save_is_counted_once_and_nothing_more_is_tried(run, coordinat
     assert coordinator.partition("p").parked
 
 
-def test_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spark, store, coordinator) -> None:
+def test_l8_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spark, store, coordinator) -> None:
     settings = Settings(ownership_timeout=timedelta(seconds=10), no_progress_timeout=timedelta(seconds=2))
 
     def hung(spark, lease):
@@ -317,7 +317,7 @@ def test_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spark, 
     assert drain(alive, store=store, source="s", spark=spark, settings=settings).completed == 1
 
 
-def test_sigterm_gives_the_lease_back(run, coordinator) -> None:
+def test_l2_sigterm_gives_the_lease_back(run, coordinator) -> None:
     def main(spark, lease):
         signal.raise_signal(signal.SIGTERM)
         time.sleep(600)

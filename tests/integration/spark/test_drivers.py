@@ -16,7 +16,7 @@ def rows(spark, task: Task) -> list[int]:
     return sorted(row.id for row in frame.collect())
 
 
-def test_a_driver_killed_after_saving_loses_and_doubles_nothing(spark, task: Task) -> None:
+def test_s12_a_driver_killed_after_saving_loses_and_doubles_nothing(spark, task: Task) -> None:
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     (task.signs / "written 1.hold").touch()
@@ -34,7 +34,7 @@ def test_a_driver_killed_after_saving_loses_and_doubles_nothing(spark, task: Tas
     assert second.counted("partitionsCompleted") == 1
 
 
-def test_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task) -> None:
+def test_s12_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task) -> None:
     task.ownership_timeout = timedelta(seconds=10)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
@@ -73,7 +73,7 @@ def test_a_zombie_changes_nothing_and_its_refusal_counts_once(spark, task: Task)
     assert zombie.counted("partitionsCompleted") == 0
 
 
-def test_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task) -> None:
+def test_l7_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task) -> None:
     task.ownership_timeout = timedelta(seconds=20)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
@@ -89,7 +89,7 @@ def test_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task) ->
     assert coordinator.partition("p").fence == successor.fence
 
 
-def test_sigterm_gives_the_lease_back_within_five_seconds(task: Task) -> None:
+def test_l2_sigterm_gives_the_lease_back_within_five_seconds(task: Task) -> None:
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     driver = task.start("long.py", coordinator.get_next_partition())
@@ -113,7 +113,7 @@ def test_a_function_that_does_not_let_itself_be_stopped_is_left(task: Task) -> N
     assert coordinator.partition("p").endings[-1].outcome is Outcome.GIVEN_UP
 
 
-def test_a_driver_on_another_store_refuses_to_start(task: Task) -> None:
+def test_s18_a_driver_on_another_store_refuses_to_start(task: Task) -> None:
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     driver = task.start("at_once.py", coordinator.get_next_partition(), store_id="another-store")

@@ -86,7 +86,7 @@ def test_blocks_of_one_schema_are_one_scan(spark, store, run) -> None:
     assert "PartitionFilters: [isnotnull(half" in frame.where("half = 1")._jdf.queryExecution().toString()
 
 
-def test_a_new_generation_replaces_and_carried_over_progress_adds(run, rows, store) -> None:
+def test_s12_a_new_generation_replaces_and_carried_over_progress_adds(run, rows, store) -> None:
     passes = iter([Close(timedelta(0), state={"n": 1}), Close(timedelta(0)), Close(timedelta(0)), Complete()])
     numbers = iter(range(4))
     seen = []
@@ -103,7 +103,7 @@ def test_a_new_generation_replaces_and_carried_over_progress_adds(run, rows, sto
     assert (len(head.blocks), head.rows) == (1, 1)
 
 
-def test_appending_adds_to_what_earlier_passes_published(run, rows, store) -> None:
+def test_s12_appending_adds_to_what_earlier_passes_published(run, rows, store) -> None:
     numbers = iter(range(3))
 
     def main(spark, lease):
@@ -132,7 +132,7 @@ def test_other_formats_are_counted_and_read(run, rows, store, file_format: str, 
     assert [head.rows for head in store.heads("s|PARTITION")] == [3, 3]
 
 
-def test_files_nobody_published_are_never_read(run, rows) -> None:
+def test_s12_files_nobody_published_are_never_read(run, rows) -> None:
     def main(spark, lease):
         with lease.publish("d") as block:
             spark.range(1).write.parquet(block.path)

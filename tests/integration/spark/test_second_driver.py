@@ -7,7 +7,7 @@ from airflow_coordination.spark import read_completed
 from tests.integration.spark.drivers import Task, eventually
 
 
-def test_the_second_takes_the_tenure_over_and_the_firsts_writes_are_refused(spark, task: Task) -> None:
+def test_s2_the_second_takes_the_tenure_over_and_the_firsts_writes_are_refused(spark, task: Task) -> None:
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     lease = coordinator.get_next_partition()

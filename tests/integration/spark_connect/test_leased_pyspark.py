@@ -80,7 +80,7 @@ def test_each_task_publishes_its_own_partition(process, coordinator, store_url, 
     assert coordinator.counts()[PartitionStatus.COMPLETED] == 2
 
 
-def test_a_retry_takes_the_partition_that_failed(process, coordinator):
+def test_l2_a_retry_takes_the_partition_that_failed(process, coordinator):
     """Though its hint was for another that had gone before."""
     seen = []
 
@@ -129,7 +129,7 @@ def test_a_drain_ends_with_its_session(process, coordinator):
     assert coordinator.counts()[PartitionStatus.UNASSIGNED] == 3
 
 
-def test_a_lost_lease_interrupts_its_own_action_only(process, coordinator, session):
+def test_l7_a_lost_lease_interrupts_its_own_action_only(process, coordinator, session):
     """By tag: what another session does on the same server goes on."""
     work, took = interrupted_by(lambda: coordinator.release("a", by="ana", why="test"))
     others = {}
@@ -154,7 +154,7 @@ def _slow(session):
         return str(error)
 
 
-def test_sigterm_gives_the_lease_back_at_once(process, coordinator):
+def test_l2_sigterm_gives_the_lease_back_at_once(process, coordinator):
     work, took = interrupted_by(lambda: os.kill(os.getpid(), signal.SIGTERM))
     found = process(work)
     assert found[0].state == "failed"
@@ -164,7 +164,7 @@ def test_sigterm_gives_the_lease_back_at_once(process, coordinator):
     assert partition.endings[-1].outcome is Outcome.GIVEN_UP
 
 
-def test_what_a_stopped_task_wrote_counts_never(process, coordinator, store_url, session):
+def test_s12_what_a_stopped_task_wrote_counts_never(process, coordinator, store_url, session):
     """Its block was finished, but not saved; the next run's replaces nothing and is alone."""
 
     def publish_and_be_stopped(spark, lease):

@@ -63,7 +63,7 @@ def write(lease, frame, **how: object) -> None:
         frame.write.parquet(block.path)
 
 
-def test_blocks_of_two_tenures_are_read_once_and_nothing_is_copied(
+def test_s12_blocks_of_two_tenures_are_read_once_and_nothing_is_copied(
     spark, s3, bucket, run, rows, keys, uploads, copies, coordinator
 ) -> None:
     s3.put_object(
@@ -118,7 +118,7 @@ def test_without_sparks_binding_rows_are_the_same_and_files_are_copied_twice(
     assert len(copies) == 4
 
 
-def test_a_zombies_rows_are_never_read(spark, run, rows, store, coordinator) -> None:
+def test_s12_a_zombies_rows_are_never_read(spark, run, rows, store, coordinator) -> None:
     coordinator.create_partitions(["p"])
 
     def zombie(spark, lease):

@@ -71,7 +71,7 @@ def on_s3(document: dict[str, Any]) -> Iterator[str]:
         yield from (action for action in statement["Action"] if action.startswith("s3:"))
 
 
-def test_policies_are_enough_on_s3_and_each_action_is_asked_for(
+def test_x7_policies_are_enough_on_s3_and_each_action_is_asked_for(
     spark, s3, bucket: str, root: str, store: PartitionStore, become, asked, uploads
 ) -> None:
     coordinator = SourceCoordinator(store, source="s", owner="a person", settings=SETTINGS)

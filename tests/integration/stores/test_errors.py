@@ -28,7 +28,7 @@ def plain(url: str) -> str:
     return url.replace("+psycopg", "")
 
 
-def test_a_full_disk_is_named_and_what_was_there_stays(sqlite_store: SqlStore) -> None:
+def test_s4_a_full_disk_is_named_and_what_was_there_stays(sqlite_store: SqlStore) -> None:
     sqlite_store.create(creation(["a"]))
     with sqlite_store.database.connected(Call("test")) as connection:
         [pages] = connection.execute("PRAGMA page_count").fetchone()
@@ -62,7 +62,7 @@ def test_a_busy_sqlite_is_unavailable(sqlite_store: SqlStore, monkeypatch: pytes
 
 
 @pytest.mark.postgres
-def test_an_unreachable_server_is_unavailable_without_its_password() -> None:
+def test_x4_an_unreachable_server_is_unavailable_without_its_password() -> None:
     url = f"postgresql://ana:s3cret@127.0.0.1:{free_port()}/c"
     with pytest.raises(StoreUnavailableError, match=r"ana@127\.0\.0\.1.*[Rr]efused") as caught:
         open_store(url).counts(SOURCE)

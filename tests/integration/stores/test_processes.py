@@ -224,7 +224,7 @@ def _drain(url: str, begin: object, results: object) -> None:
     results.put(keys)  # type: ignore[attr-defined]
 
 
-def test_processes_drain_a_store_each_partition_once_and_none_starves(store: SqlStore) -> None:
+def test_s5_processes_drain_a_store_each_partition_once_and_none_starves(store: SqlStore) -> None:
     store.create(creation([f"k{number}" for number in range(200)]))
     spawn = multiprocessing.get_context("spawn")
     begin, results = spawn.Barrier(4), spawn.Queue()

@@ -26,7 +26,7 @@ def test_a_store_url_gets_the_connections_password():
     assert "s3cr" not in repr(said)
 
 
-def test_secrets_are_masked_in_every_log():
+def test_x4_secrets_are_masked_in_every_log():
     from airflow.sdk.log import redact
 
     read_connection(connection(host="postgresql+psycopg://u:hidden%2Fin%2Furl@db/c"))

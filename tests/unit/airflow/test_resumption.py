@@ -113,7 +113,7 @@ def test_nor_has_a_cleared_one_that_had_told_its_end(retry, cluster):
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["begun", "waiting in the cluster's queue"])
-def test_a_driver_that_runs_is_adopted_with_its_tenure(retry, cluster, begun):
+def test_l2_a_driver_that_runs_is_adopted_with_its_tenure(retry, cluster, begun):
     cluster.name = "driver-1"
     if begun:
         retry.begin()
@@ -160,7 +160,7 @@ def test_one_whose_lease_was_taken_is_ended_before_the_retry_goes_on(retry, clus
     assert retry.choose().fence.token == 3  # the release took one
 
 
-def test_one_that_died_meanwhile_is_retaken_from(retry, cluster):
+def test_l2_one_that_died_meanwhile_is_retaken_from(retry, cluster):
     cluster.name, cluster.status = "driver-1", "FAILED"
     retry.begin()
     assert retry.adopt() is None

@@ -62,7 +62,7 @@ def test_a_dry_run_counts_exactly_and_deletes_nothing(coordinator: SourceCoordin
     assert run(coordinator, tmp_path).blocks == 0
 
 
-def test_what_counts_survives_and_losers_go(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+def test_s12_what_counts_survives_and_losers_go(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     first = acquired(coordinator)
     attempt = attempt_of(first, tmp_path)
     saved = block_of(attempt)

@@ -77,7 +77,7 @@ def test_a_footer_longer_than_the_first_read_is_understood(attempt: Attempt) -> 
 
 
 @pytest.mark.parametrize("key", HOSTILE)
-def test_keys_never_become_paths(tmp_path: Path, key: str) -> None:
+def test_x5_keys_never_become_paths(tmp_path: Path, key: str) -> None:
     root = tmp_path / "out"
     attempt = Attempt(str(root), SOURCE, key, Fence(1, "n"))
     finished(attempt, 1)
@@ -93,7 +93,7 @@ def test_different_partitions_never_share_a_directory(tmp_path: Path) -> None:
     assert len({Attempt(str(tmp_path), *pair, Fence(1, "n")).directory for pair in pairs}) == len(pairs)
 
 
-def test_two_processes_under_one_fence_have_directories_of_their_own(tmp_path: Path) -> None:
+def test_s12_two_processes_under_one_fence_have_directories_of_their_own(tmp_path: Path) -> None:
     first, second = (Attempt(str(tmp_path), SOURCE, "k", Fence(1, "n")) for _ in range(2))
     assert first.directory != second.directory
 
@@ -116,7 +116,7 @@ def test_readers_follow_a_chain_from_its_newest_block(attempt: Attempt, coordina
     assert [m.rows for m in published_manifests(coordinator.store, "flights", "clean")] == [3, 4, 5]
 
 
-def test_blocks_that_two_others_follow_are_read_once(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+def test_s12_blocks_that_two_others_follow_are_read_once(attempt: Attempt, coordinator: SourceCoordinator) -> None:
     lease = taken(coordinator)
     first = finished(attempt, 3)
     followers = [finished(attempt, n, follows=Reference(first.address, first.digest)) for n in (1, 2)]
@@ -136,7 +136,7 @@ def test_a_missing_manifest_names_partition_file_and_remedy(attempt: Attempt, co
     )
 
 
-def test_a_changed_manifest_is_refused(attempt: Attempt, coordinator: SourceCoordinator) -> None:
+def test_s12_a_changed_manifest_is_refused(attempt: Attempt, coordinator: SourceCoordinator) -> None:
     block = finished(attempt, 1)
     coordinator.complete(taken(coordinator), [block])
     fields = json.loads(Path(block.address).read_bytes())

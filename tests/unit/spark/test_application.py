@@ -47,7 +47,7 @@ def test_a_hand_over_that_is_none_is_refused(monkeypatch) -> None:
     assert "is no hand-over" in told[0][1]
 
 
-def test_in_memory_is_refused_in_a_driver(monkeypatch, capsys) -> None:
+def test_s17_in_memory_is_refused_in_a_driver(monkeypatch, capsys) -> None:
     from datetime import timedelta
 
     from airflow_coordination.leases import Fence, HandOver, Settings
@@ -108,5 +108,5 @@ def test_reports_are_whole_marked_lines() -> None:
         (KeyError(), "KeyError"),
     ],
 )
-def test_error_texts_are_short_and_without_secrets(error: Exception, text: str) -> None:
+def test_x4_error_texts_are_short_and_without_secrets(error: Exception, text: str) -> None:
     assert error_text(error) == text
