@@ -107,7 +107,7 @@ def test_random_requests_have_the_same_answers(local_client: Any, name: str, see
     source = random.Random(seed)
     workload = Workload(name, seed)
     sent = workload.recorded(STEPS)
-    pair = Pair(local_client, name, workload.layout)
+    pair = Pair(local_client, name, workload.layout())
     mutations = Mutations(sent, name, source)
     for one in sent:
         pair.compare(one)
@@ -118,3 +118,70 @@ def test_random_requests_have_the_same_answers(local_client: Any, name: str, see
     pair.compare_tables()
     assert pair.counts["ConditionalCheckFailedException"] > 100, "too few refusals to say anything"
     assert pair.counts["TransactionCanceledException"] > 10, "too few transactions to say anything"
+
+
+KEY = {"sourceIdentifier": {"S": "s"}, "sourcePartitionKey": {"S": "k"}}
+
+
+def text(length: int) -> dict[str, str]:
+    return {"S": "x" * length}
+
+
+def reading(key: dict[str, Any]) -> Sent:
+    return Sent("get_item", {"Key": key, "ConsistentRead": True})
+
+
+def putting(**attributes: Any) -> Sent:
+    return Sent("put_item", {"Item": KEY | attributes})
+
+
+def updating(expression: str, values: dict[str, Any] | None = None, **names: str) -> Sent:
+    arguments = {"Key": KEY, "UpdateExpression": expression}
+    placeholders = {"ExpressionAttributeNames": {f"#{letter}": name for letter, name in names.items()}}
+    return Sent("update_item", arguments | placeholders | ({"ExpressionAttributeValues": values} if values else {}))
+
+
+def between(low: str, high: str, name: str = "sourcePartitionKey", **more: Any) -> Sent:
+    arguments = {
+        "KeyConditionExpression": "(#h = :h AND #r BETWEEN :low AND :high)",
+        "ExpressionAttributeNames": {"#h": "sourceIdentifier", "#r": name},
+        "ExpressionAttributeValues": {":h": {"S": "s"}, ":low": {"S": low}, ":high": {"S": high}},
+        "ConsistentRead": True,
+    }
+    return Sent("query", arguments | more)
+
+
+AT_THE_LIMITS = [
+    *[reading(key) for key in (KEY | {"a": text(1)}, {"sourceIdentifier": text(1)})],
+    *[reading(KEY | {"sourcePartitionKey": key}) for key in (text(0), {"N": "1"})],
+    *[putting(sourcePartitionKey=text(length)) for length in (0, 1024, 1025)],
+    *[putting(sourceIdentifier=text(length)) for length in (2048, 2049)],
+    *[putting(a=text(400 * 1024 - less)) for less in (37, 36)],
+    *[putting(partitionPriority=value) for value in (text(0), {"N": "1"}, text(1))],
+    *[putting(a={"N": number}) for number in ("1" * 38, "1" * 39, "-0.0", "1e20", "0.10")],
+    *[updating("SET #a = :a", {":a": text(400 * 1024 - less)}, a="a") for less in (37, 36)],
+    updating("SET #a = :a", {":a": text(1), ":b": text(1)}, a="a"),
+    updating("SET #a = :a", a="a"),
+    updating("SET #a = #b", a="a", b="absent"),
+    updating("REMOVE #a, #b", a="a", b="a"),
+    updating("REMOVE #a", a="sourceIdentifier"),
+    between("z", "a"),
+    between("a", "z", name="a"),
+    *[putting(sourcePartitionKey={"S": key}, a=text(300_000)) for key in "bcdef"],
+    between("a", "z"),
+    *[between("a", "z", Limit=limit) for limit in (3, 4, 5, 6, 7)],
+]
+
+
+def test_the_limits_are_the_same(local_client: Any, name: str) -> None:
+    pair = Pair(local_client, name, Workload(name, 0).layout())
+    for operation, arguments in AT_THE_LIMITS:
+        pair.compare(Sent(operation, arguments | {"TableName": name}))
+    keys = [KEY | {"sourcePartitionKey": {"S": str(number)}} for number in range(101)]
+    for wanted in (keys[:100], keys, [KEY, KEY]):
+        pair.compare(Sent("batch_get_item", {"RequestItems": {name: {"Keys": wanted, "ConsistentRead": True}}}))
+    for together in (keys[:100], keys):
+        writes = [{"Put": {"TableName": name, "Item": key}} for key in together]
+        pair.compare(Sent("transact_write_items", {"TransactItems": writes}))
+    pair.compare_tables()
+    assert pair.counts["ValidationException"] > 15

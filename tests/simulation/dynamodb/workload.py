@@ -67,9 +67,9 @@ class Workload:
         self._bench = Workbench(self._store, self._clock)
         self._held: list[Partition] = []
 
-    @property
     def layout(self) -> dict[str, Any]:
-        """The table as the store has asked for it."""
+        """Set the store up, and return the table as it has asked for it."""
+        self._store.setup()
         return self._engine.tables[self._store.table.name].described
 
     def recorded(self, steps: int) -> list[Sent]:

@@ -62,9 +62,9 @@ def planned(kind: str, table: Table, request: Request) -> Write:
 def _put(table: Table, request: Request) -> Write:
     item = {name: canonical(value) for name, value in request["Item"].items()}
     key = table.schema.checked(item)
-    before = table.get(key)
+    before, after = table.get(key), _row(table, item, "Item size has exceeded the maximum allowed size")
     _check(compiled(request.get("ConditionExpression")), before, request)
-    return Write(table, key, before, _row(table, item, "Item size has exceeded the maximum allowed size"))
+    return Write(table, key, before, after)
 
 
 def _delete(table: Table, request: Request) -> Write:
