@@ -160,7 +160,7 @@ class FaultyClient:
         if fault is Fault.APPLIED_LATE:
             when = len(self.requests) + self._late_by()
             self._late.append((when, lambda: self._apply(name, arguments)))
-        raise self._error(fault, name, arguments)
+        raise self.error_of(fault, name, arguments)
 
     def _apply(self, name: str, arguments: dict[str, Any]) -> None:
         """Send a request whose answer, a refusal too, nobody hears."""
@@ -169,7 +169,8 @@ class FaultyClient:
         except ClientError:
             return
 
-    def _error(self, fault: Fault, name: str, arguments: dict[str, Any]) -> Any:
+    def error_of(self, fault: Fault, name: str, arguments: dict[str, Any]) -> Any:
+        """Return the exception that boto3 raises for a fault of a request."""
         endpoint = self._client.meta.endpoint_url
         if fault is Fault.UNREACHABLE:
             return EndpointConnectionError(endpoint_url=endpoint, error="connection refused")

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import random
+import shutil
+import sqlite3
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.stores.in_memory import InMemoryStore
-from tests.simulation.clocks import WorldClock
+from airflow_coordination.stores.sql.columns import PARTITIONS
+from tests.simulation.clocks import ProcessClock, WorldClock
+from tests.simulation.dynamodb.engine import Engine
 from tests.simulation.network import Network
+from tests.simulation.remote_table import RemoteTable
 from tests.simulation.transport import RemoteStore
 from tests.simulation.world import Process, World
+
+IN_MEMORY_FILES: Final = Path("/dev/shm")
+OPTIONS: Final = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
+LONGEST_LAG: Final = 5.0
 
 
 class Place(Protocol):
     """Where a run's partitions are."""
+
+    behind: float
+    """By how many seconds the store's own time may be behind."""
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
@@ -32,6 +47,8 @@ class Place(Protocol):
 
 class InMemoryPlace:
     """The store of one process, on which every process of the run looks through the network."""
+
+    behind = 0.0
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
@@ -57,17 +74,29 @@ class InMemoryPlace:
         """Do nothing: it goes with the run."""
 
 
+@cache
+def _empty_file() -> Path:
+    """Return a database file that was set up and never used."""
+    directory = Path(tempfile.mkdtemp(prefix="simulated-", dir=IN_MEMORY_FILES if IN_MEMORY_FILES.is_dir() else None))
+    file = directory / "empty.db"
+    store = open_store(f"sqlite:///{file}")
+    store.setup()
+    store.close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return file
+
+
 class SqlitePlace:
-    """A database file; every process of the run has its own connections.
+    """A database file."""
 
-    :param directory: for the file; one in memory is fastest.
-    """
+    behind = 0.0
 
-    def __init__(self, world: World, network: Network, source: random.Random, directory: Path) -> None:
+    def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
-        self._file = directory / f"run-{source.getrandbits(64):016x}.db"
+        self._file = _empty_file().with_name(f"run-{source.getrandbits(64):016x}.db")
+        shutil.copyfile(_empty_file(), self._file)
         self._store = open_store(f"sqlite:///{self._file}", clock=WorldClock(world))
-        self._store.setup()
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
@@ -75,7 +104,9 @@ class SqlitePlace:
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's row."""
-        raise NotImplementedError(source, key)
+        with sqlite3.connect(self._file) as connection:
+            deleting = f"DELETE FROM {PARTITIONS} WHERE source_identifier = ? AND source_partition_key = ?"
+            return connection.execute(deleting, (source, key)).rowcount > 0
 
     def close(self) -> None:
         """Delete the file and its neighbours."""
@@ -84,4 +115,36 @@ class SqlitePlace:
             file.unlink()
 
 
+class DynamoDBPlace:
+    """A table on the engine in this process; each process of the run has a store and a client of its own."""
+
+    behind = 2.0
+
+    def __init__(self, world: World, network: Network, source: random.Random) -> None:
+        creating.PARALLEL = 1  # type: ignore[misc]
+        self._network, self._random = network, source
+        lag = source.choice((0.0, 0.5, LONGEST_LAG))
+        self._engine = Engine(WorldClock(world).now, lambda: source.random() * lag)
+        self._store(self._engine, WorldClock(world)).setup()
+
+    def _store(self, client: Any, local: WorldClock) -> DynamoDBStore:
+        return DynamoDBStore(OPTIONS, client=lambda _: client, randomness=Randomness(self._random), local=local)
+
+    def seen_by(self, process: Process) -> PartitionStore:
+        """Return the store as a process sees it."""
+        table = RemoteTable(self._engine, process, self._network, self._random)
+        return self._store(table, ProcessClock(process))
+
+    def remove(self, source: str, key: str) -> bool:
+        """Delete the partition's item."""
+        where = {"sourceIdentifier": {"S": source}, "sourcePartitionKey": {"S": key}}
+        there = "Item" in self._engine.get_item(TableName=OPTIONS.table_name, Key=where, ConsistentRead=True)
+        self._engine.delete_item(TableName=OPTIONS.table_name, Key=where)
+        return there
+
+    def close(self) -> None:
+        """Do nothing: it goes with the run."""
+
+
 MakePlace = Callable[[World, Network, random.Random], Place]
+PLACES: Final[dict[str, MakePlace]] = {"in_memory": InMemoryPlace, "sqlite": SqlitePlace, "dynamodb": DynamoDBPlace}

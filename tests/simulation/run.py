@@ -78,7 +78,7 @@ def _report(seed: int, stage: Stage) -> Report:
 def violations(stage: Stage) -> Iterator[Violation]:
     """Yield what a run breaks."""
     calls = stage.log.operations
-    yield from check(calls, stage.settings)
+    yield from check(calls, stage.settings, stage.place.behind)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
     for process, one in stage.started:
         if not process.dead:

@@ -66,6 +66,7 @@ class DynamoDBStore:
     :param clock: decides when leases end instead of the service's own time, for tests.
     :param client: makes the client; a boto3 session of the environment unless Airflow's connection gives another.
     :param randomness: injected chance.
+    :param local: this process's clock, of which only the monotonic time is used; the machine's unless a test gives one.
     """
 
     has_fused_step: Final = False
@@ -77,15 +78,16 @@ class DynamoDBStore:
         clock: Clock | None = None,
         client: Callable[[DynamoDBOptions], Any] = make_client,
         randomness: Randomness | None = None,
+        local: Clock | None = None,
     ) -> None:
-        self.options = options
-        self.table = Table(lambda: client(options), options.table_name, ServiceClock(clock), self.description)
+        self.options, local = options, local or SystemClock()
+        self.table = Table(lambda: client(options), options.table_name, ServiceClock(clock, local), self.description)
         self._facts: StoreFacts | None = None
         self._layout: Layout | None = None
         partitions = Partitions(self.table)
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
-        self._counting = Counting(self.table, SystemClock())
+        self._counting = Counting(self.table, local)
         self._creating = Creating(partitions)
         just_created, chance = self._creating.just_created, randomness or Randomness()
         self._acquiring = Acquiring(partitions, queue, just_created, self._counting, chance)

@@ -34,13 +34,14 @@ class Violation:
         return "\n    ".join([f"{self.promise}: {self.what}", *map(str, self.calls)])
 
 
-def check(operations: Sequence[Operation], settings: Settings) -> list[Violation]:
+def check(operations: Sequence[Operation], settings: Settings, behind: float = 0.0) -> list[Violation]:
     """Return what a history breaks: S1, S3, S5 to S8, S12 (see the rules below).
 
     :param operations: all calls on one source, in the order in which they were made.
     :param settings: as the source's coordinators have them.
+    :param behind: by how many seconds the store's own time may be behind the history's; 2 for DynamoDB.
     """
-    return [*fences_are_unique(operations), *each_partition_is_linearizable(operations, settings)]
+    return [*fences_are_unique(operations), *each_partition_is_linearizable(operations, Model(settings, behind))]
 
 
 def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
@@ -52,9 +53,8 @@ def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
     return found
 
 
-def each_partition_is_linearizable(operations: Sequence[Operation], settings: Settings) -> Iterator[Violation]:
+def each_partition_is_linearizable(operations: Iterable[Operation], model: Model) -> Iterator[Violation]:
     """S5 with S2, S3, S6, S7, S8 and S12 in it: some order of the calls explains every answer by the state table."""
-    model = Model(settings)
     for key, calls in by_partition(operations).items():
         try:
             stuck = explain(model, calls)

@@ -97,9 +97,11 @@ class Model:
     """The rules of one source.
 
     :param settings: as its coordinators have them.
+    :param behind: by how many seconds the store's own time may be behind; DynamoDB says whole seconds.
     """
 
     settings: Settings
+    behind: float = 0.0
 
     def after(self, state: State, made: Operation) -> Iterator[State]:
         """Yield the states that ``made`` may lead to if it takes effect in ``state``; none when it cannot."""
@@ -123,7 +125,7 @@ class Model:
 
     def _grant(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
-            until = made.invoked + self.settings.ownership_timeout.total_seconds()
+            until = made.invoked - self.behind + self.settings.ownership_timeout.total_seconds()
             yield state._replace(
                 status=ASSIGNED, token=state.token + 1, nonce=f"?{made.number}", writer="", chain=-1, free_at=until
             )
@@ -186,7 +188,7 @@ class Model:
             closed=count,
             progress=progress,
             generation=state.generation + (progress is None),
-            free_at=NEVER if done else made.invoked + made.given["after"],
+            free_at=NEVER if done else made.invoked - self.behind + made.given["after"],
         )
 
     def _fail(self, state: State, made: Operation) -> Iterator[State]:
@@ -198,12 +200,12 @@ class Model:
         yield state._replace(
             status=CLOSED if parks else UNASSIGNED,
             failures=failures,
-            free_at=NEVER if parks else made.invoked + wait.total_seconds(),
+            free_at=NEVER if parks else made.invoked - self.behind + wait.total_seconds(),
         )
 
     def _give_up(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
-            yield state._replace(status=UNASSIGNED, free_at=made.invoked + (made.given["after"] or 0))
+            yield state._replace(status=UNASSIGNED, free_at=made.invoked - self.behind + (made.given["after"] or 0))
 
     def _refused(self, state: State, made: Operation) -> Iterator[State]:
         """Refuse a call when its fence is not the current one, or when somebody else writes under it."""
