@@ -10,15 +10,16 @@ from datetime import timedelta
 from typing import TypeVar
 
 from airflow_coordination.leases import Block, Lease
-from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
     CoordinationError,
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
+from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.testing.history import RecordedCoordinator
-from tests.simulation.clocks import ProcessClock, VirtualHeartbeat
+from tests.simulation.clocks import VirtualHeartbeat
 
 T = TypeVar("T")
 DATASET = "flights"
@@ -37,6 +38,7 @@ class Habits:
     :param pace: seconds between two steps at most.
     :param heartbeats: share of tenures that are renewed.
     :param endings: weights of complete, close, fail and give up.
+    :param retry_after: seconds at most after which a failure, or what was given up, may be tried again.
     """
 
     steps: int
@@ -44,6 +46,7 @@ class Habits:
     heartbeats: float
     endings: tuple[int, int, int, int]
     reopen_after: float
+    retry_after: float = 30.0
 
 
 class Hands:
@@ -52,10 +55,19 @@ class Hands:
     :param one: its coordinator.
     :param clock: its clock.
     :param source: seeded.
+    :param heartbeat: keeps its leases.
     """
 
-    def __init__(self, one: RecordedCoordinator, clock: ProcessClock, source: random.Random, habits: Habits) -> None:
+    def __init__(
+        self,
+        one: RecordedCoordinator,
+        clock: Clock,
+        source: random.Random,
+        habits: Habits,
+        heartbeat: type[Heartbeat] = VirtualHeartbeat,
+    ) -> None:
         self.one, self.clock, self._random, self._habits = one, clock, source, habits
+        self._keeper = heartbeat
         self._chance = Randomness(source)
         self._made = 0
 
@@ -95,9 +107,9 @@ class Hands:
         """Return none, one or two of them."""
         return [self.block() for _ in range(self._random.randrange(3))]
 
-    def _heartbeat(self, lease: Lease) -> VirtualHeartbeat:
+    def _heartbeat(self, lease: Lease) -> Heartbeat:
         settings = self.one.coordinator.settings
-        return VirtualHeartbeat(self.one.renew, lease, lambda error: None, settings, None, self.clock, self._chance)
+        return self._keeper(self.one.renew, lease, lambda error: None, settings, None, self.clock, self._chance)
 
     def _tenure(self, lease: Lease, lost: Callable[[], bool]) -> None:
         for _ in range(self._random.randrange(self._habits.steps + 1)):
@@ -147,11 +159,15 @@ class Hands:
         self._once_or_insist(lambda: self.one.close(lease, after, state, blocks))
 
     def _fail(self, lease: Lease) -> None:
-        after = timedelta(seconds=self._random.random() * 30) if self._random.random() < 0.5 else None
+        after = (
+            timedelta(seconds=self._random.random() * self._habits.retry_after) if self._random.random() < 0.5 else None
+        )
         self._once_or_insist(lambda: self.one.fail(lease, "boom", after))
 
     def _give_up(self, lease: Lease) -> None:
-        after = timedelta(seconds=self._random.random() * 30) if self._random.random() < 0.3 else None
+        after = (
+            timedelta(seconds=self._random.random() * self._habits.retry_after) if self._random.random() < 0.3 else None
+        )
         self._once_or_insist(lambda: self.one.give_up(lease, after))
 
     def _once_or_insist(self, call: Callable[[], T]) -> T:
