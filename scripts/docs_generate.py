@@ -24,6 +24,7 @@ from airflow_coordination.leases import errors, metrics
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.transitions import diagram
 from scripts.docs_limits import LIMITS, TIMERS, Constant
+from scripts.docs_promises import PARTLY, PROMISES, proofs
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
@@ -185,6 +186,38 @@ def commands() -> str:
     return table("command", "does", "arguments and options", rows=rows)
 
 
+def promises() -> str:
+    """Return each promise in one line."""
+    return table("", "promise", rows=PROMISES.items())
+
+
+def promises_with_tests() -> str:
+    """Return each promise with the number of tests that are named after it, which are listed below."""
+    tests = {promise: sum(map(len, files.values())) for promise, files in proofs().items()}
+    rows = [
+        (f"[{promise}](#{promise.lower()})", f"{text} {PARTLY.get(promise, '')}".strip(), str(tests.get(promise, 0)))
+        for promise, text in PROMISES.items()
+    ]
+    return table("", "promise", "tests", rows=rows)
+
+
+def tests_of_promises() -> str:
+    """Return the tests of each promise, by file."""
+    return "\n".join(_tests_of(promise, files) for promise, files in _in_order(proofs()))
+
+
+def _in_order(found: dict[str, dict[Path, list[str]]]) -> Iterator[tuple[str, dict[Path, list[str]]]]:
+    return ((promise, found[promise]) for promise in PROMISES if promise in found)
+
+
+def _tests_of(promise: str, files: dict[Path, list[str]]) -> str:
+    lines = [f"### {promise}\n\n"]
+    for file, tests in files.items():
+        name = file.relative_to(ROOT)
+        lines += [f"* [{name}](../../{name})\n", *(f"  * `{test}`\n" for test in tests)]
+    return "".join(lines)
+
+
 def _flag(flags: tuple[str, ...]) -> str:
     return flags[-1] if flags[-1].startswith("-") else flags[-1].upper()
 
@@ -202,6 +235,9 @@ WRITERS: dict[str, Callable[[], str]] = {
     "deploy modes": deploy_modes,
     "credentials": credentials,
     "remedies": remedies,
+    "promises": promises,
+    "promises with tests": promises_with_tests,
+    "tests of promises": tests_of_promises,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

@@ -62,14 +62,14 @@ def test_s14_what_cannot_be_kept_is_refused_by_name(state: object, problem: str)
     assert refused.value.field == "progress_state"
 
 
-def test_a_document_that_holds_itself_is_refused() -> None:
+def test_x6_a_document_that_holds_itself_is_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(ProgressStateError, match="nested deeper"):
         encode_progress(loop)
 
 
-def test_the_limits_themselves_are_allowed() -> None:
+def test_x6_the_limits_themselves_are_allowed() -> None:
     assert encode_progress(nested(MAX_DEPTH)) is not None
     assert encode_progress("x" * (MAX_PROGRESS_BYTES - 2)) is not None
     assert encode_payload({"k": "x" * (MAX_PAYLOAD_BYTES - 8)}) is not None
@@ -99,7 +99,7 @@ def test_an_object_is_not_taken_from_other_values(text: str) -> None:
     ],
     ids=lambda value: ascii(value)[:40],
 )
-def test_a_payload_that_cannot_be_kept_is_refused_by_name(payload: Any, problem: str) -> None:
+def test_x6_a_payload_that_cannot_be_kept_is_refused_by_name(payload: Any, problem: str) -> None:
     with pytest.raises(PayloadError, match=problem) as refused:
         encode_payload(payload)
     assert refused.value.field == "payload"
