@@ -1,0 +1,94 @@
+"""Mutants of settling: what is concluded when an answer was lost."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SETTLE = "leases.settle"
+
+MUTANTS = (
+    Mutant(
+        "unknown ending taken for success",
+        _SETTLE,
+        "return Verdict.APPLIED if write.op in (ending.op, ending.last) else Verdict.REFUSED",
+        "return Verdict.APPLIED",
+        "S2, S6: a tenure that somebody else has ended is reported as ended by this write",
+    ),
+    Mutant(
+        "applied ending taken for a refusal",
+        _SETTLE,
+        "return Verdict.APPLIED if write.op in (ending.op, ending.last) else Verdict.REFUSED",
+        "return Verdict.REFUSED",
+        "S6: an ending whose answer was lost is reported as refused although it was applied",
+    ),
+    Mutant(
+        "the ring's last is not asked",
+        _SETTLE,
+        "write.op in (ending.op, ending.last)",
+        "write.op == ending.op",
+        "S6: a save that was applied before the tenure ended is reported as refused",
+    ),
+    Mutant(
+        "applied write taken for overtaken",
+        _SETTLE,
+        "        if now.last_op == write.op:\n            return Verdict.APPLIED\n",
+        "",
+        "S6: a repeated write that finds itself applied reports that somebody else writes",
+    ),
+    Mutant(
+        "overtaken taken for success",
+        _SETTLE,
+        "return Verdict.REPEAT if now.last_op == write.prev else Verdict.REFUSED",
+        "return Verdict.REPEAT if now.last_op == write.prev else Verdict.APPLIED",
+        "S2: a second driver goes on under a fence under which another one writes",
+    ),
+    Mutant(
+        "forgotten tenure taken for success",
+        _SETTLE,
+        "        if not any(head.op == write.op for head in heads):\n",
+        "        if False:\n",
+        "S6: a write is reported as applied where the store remembers nothing of it",
+    ),
+    Mutant(
+        "doubt forgotten",
+        _SETTLE,
+        "self.doubtful = self.doubtful or isinstance(error, OutcomeUnknownError)",
+        "self.doubtful = False",
+        "S6: a write that may have been applied is reported as surely not applied",
+    ),
+    Mutant(
+        "doubt only about the newest attempt",
+        _SETTLE,
+        "self.doubtful = self.doubtful or isinstance(error, OutcomeUnknownError)",
+        "self.doubtful = isinstance(error, OutcomeUnknownError)",
+        "S6: a lost answer is forgotten when the next attempt does not reach the store",
+    ),
+    Mutant(
+        "doubt forgotten when the store cannot",
+        _SETTLE,
+        "                if self.doubtful:\n                    raise OutcomeUnknownError(self._action, str(error)) from error\n",
+        "",
+        "S6: an answer 'cannot' to a repetition is taken for the fate of the first attempt",
+    ),
+    Mutant(
+        "last operation not moved on",
+        _SETTLE,
+        "            chain.last_op = write.op\n",
+        "            chain.last_op = write.op if answer.applied else chain.last_op\n",
+        "L1: after a lost answer the owner's own chain refuses it for ever",
+    ),
+    Mutant(
+        "unsettled write forgotten",
+        _SETTLE,
+        "        chain.unsettled = write\n",
+        "",
+        "S6: a write whose outcome is unknown is not settled before the next",
+    ),
+    Mutant(
+        "any lost answer taken for not applied",
+        _SETTLE,
+        "        except (StoreUnavailableError, PartitionUpdateError):\n            chain.unsettled = None",
+        "        except (StoreUnavailableError, PartitionUpdateError, OutcomeUnknownError):\n            chain.unsettled = None",
+        "S6: a write whose outcome is unknown is taken for one that was not applied",
+    ),
+)

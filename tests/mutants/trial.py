@@ -1,0 +1,102 @@
+"""Tries one mutant in this process, and says on standard output what caught it.
+
+usage: python -m tests.mutants.trial MUTANT
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from itertools import chain, count
+
+from tests.mutants.catalogue import CONTROLS, MUTANTS
+from tests.mutants.hook import install
+from tests.mutants.mutant import Mutant, Simulated, Tested
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant.
+
+    :param name: the mutant's.
+    :param caught_by: the promise or the test that failed, ``None`` when it survived.
+    :param what: what was seen, for people.
+    :param operations: calls until then; 0 for a test.
+    :param seconds: time until then, without starting Python.
+    """
+
+    name: str
+    caught_by: str | None
+    what: str = ""
+    operations: int = 0
+    seeds: tuple[int, ...] = ()
+    seconds: float = 0.0
+
+
+def simulated(name: str, catcher: Simulated) -> Verdict:
+    """Run seeds until one shows a violation, or the operations are used up."""
+    from tests.mutants.places import make_place
+    from tests.simulation.run import simulate
+
+    began, operations, tried = time.monotonic(), 0, list[int]()
+    for seed in _seeds(catcher):
+        tried.append(seed)
+        try:
+            report = simulate(seed, make_place(catcher.store))
+        except Exception as crash:  # the protocol's own errors are told to callers; nothing else may come out
+            caught, what = f"crash: {type(crash).__name__}", f"{crash}"
+        else:
+            operations += report.operations
+            first = next(iter(report.violations), None)
+            caught, what = (first.promise, str(first)) if first else ("", "")
+        if caught or operations >= catcher.operations:
+            return Verdict(name, caught or None, what, operations, tuple(tried), time.monotonic() - began)
+    raise AssertionError("there is always one more seed")
+
+
+def _seeds(catcher: Simulated) -> Iterator[int]:
+    return chain(catcher.seeds, (seed for seed in count() if seed not in catcher.seeds))
+
+
+def tested(name: str, catcher: Tested) -> Verdict:
+    """Run the test."""
+    import pytest
+
+    began = time.monotonic()
+    with redirect_stdout(sys.stderr):
+        code = pytest.main([catcher.node, "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short"])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"{catcher.node} cannot be run: {code!r}")
+    caught = catcher.node.rpartition("/")[2] if code is pytest.ExitCode.TESTS_FAILED else None
+    return Verdict(name, caught, seconds=time.monotonic() - began)
+
+
+def tried(mutant: Mutant) -> Verdict:
+    """Put the mutant in its place, and look who notices."""
+    install(mutant)
+    if isinstance(mutant.catcher, Tested):
+        verdict = tested(mutant.name, mutant.catcher)
+    else:
+        verdict = simulated(mutant.name, mutant.catcher)
+    if mutant.full_module not in sys.modules:
+        raise RuntimeError(f"nothing has imported {mutant.full_module}")
+    return verdict
+
+
+def main(name: str) -> None:
+    """Try one, or let the code as it is run in the place of one."""
+    logging.disable()
+    if name in CONTROLS:
+        verdict = simulated(name, CONTROLS[name])
+    else:
+        verdict = tried(next(mutant for mutant in MUTANTS if mutant.name == name))
+    json.dump(asdict(verdict), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
