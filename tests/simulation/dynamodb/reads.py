@@ -47,10 +47,12 @@ def get_many(table: Table, keys: list[Item]) -> list[Item]:
 def query(table: Table, request: Request) -> dict[str, Any]:
     """Answer a query of a table or of an index."""
     place: Table | Index = table
-    if "IndexName" in request:
-        place = table.index(request["IndexName"])
-    else:
+    if "IndexName" not in request:
         check_fresh(request)
+    elif request.get("ConsistentRead"):
+        raise invalid("Consistent reads are not supported on global secondary indexes")
+    else:
+        place = table.index(request["IndexName"])
     said = compiled(request.get("FilterExpression"), None, request["KeyConditionExpression"], _attributes(request))
     names, values = placeholders(said, request)
     assert said.key is not None

@@ -66,17 +66,17 @@ class Workload:
         self._store = DynamoDBStore(options, self._clock, lambda _: self._client, Randomness(random.Random(seed)))
         self._bench = Workbench(self._store, self._clock)
         self._held: list[Partition] = []
-
-    def layout(self) -> dict[str, Any]:
-        """Set the store up, and return the table as it has asked for it."""
         self._store.setup()
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """The table as the store has asked for it."""
         return self._engine.tables[self._store.table.name].described
 
     def recorded(self, steps: int) -> list[Sent]:
         """Do so many things, and return the requests that were sent."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(creating, "PARALLEL", 1)
-            self._store.setup()
             for _ in range(steps):
                 self._clock.advance(self._random.choice([0.001, 0.01, 1.5, 59.0, 700.0]))
                 self._step(self._random.choice(_DOINGS))
