@@ -6,6 +6,7 @@ import re
 import threading
 from collections import Counter
 from enum import StrEnum
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -53,6 +54,7 @@ class CountingMetrics:
             return dict(self._counts)
 
 
+@lru_cache(maxsize=1024)
 def full_name(source: str, metric: Metric) -> str:
     """Return ``<source>_source_coordinator_<metric>``, with what a metric name may not hold replaced by ``_``."""
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', source)}_source_coordinator_{metric}"

@@ -202,8 +202,8 @@ class Nature:
     def _do(self) -> None:
         if not self._stage.running:
             return
-        fault = self._draw.choices(list(self._deeds), (6, 2, 1))[0]
-        if self._deeds[fault]():
+        [fault] = self._draw.choices(list(self._deeds), (6, 2, 1))
+        if self._stage.weather.allows(fault) and self._deeds[fault]():
             self._stage.weather.count(fault)
         self._next()
 
@@ -259,19 +259,17 @@ class Finisher:
             self._one.published(key)
 
 
+ROLES: Final[dict[str, Callable[[Stage, str], object]]] = {
+    "worker": Worker,
+    "supplier": SupplierNode,
+    "sweeper": Sweeper,
+    "person": Person,
+    "reader": Reader,
+    "nature": Nature,
+}
+
+
 def enter(stage: Stage) -> None:
     """Bring the cast of a run onto its stage."""
-    for number in range(stage.draw.randint(1, 5)):
-        Worker(stage, f"worker{number}")
-    SupplierNode(stage, "supplier")
-    Sweeper(stage, "sweeper")
-    others: tuple[tuple[Callable[[Stage, str], object], str], ...] = (
-        (SupplierNode, "supplier2"),
-        (Sweeper, "sweeper2"),
-        (Person, "person"),
-        (Reader, "reader"),
-        (Nature, "nature"),
-    )
-    for role, name in others:
-        if stage.draw.random() < 0.6:
-            role(stage, name)
+    for name in stage.cast:
+        ROLES[name.rstrip("0123456789")](stage, name)

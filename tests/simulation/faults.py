@@ -51,10 +51,12 @@ class Weather:
 
     :param source: seeded.
     :param temper: multiplies all chances.
+    :param without: names of faults that do not happen.
     """
 
     source: random.Random
     temper: float = 1.0
+    without: frozenset[str] = frozenset()
     calm: bool = False
     counts: Counter[Fault] = field(default_factory=Counter)
 
@@ -72,7 +74,12 @@ class Weather:
         at = self.source.random()
         if at >= self._total:
             return None
-        return next(fault for limit, fault in self._table if at < limit)
+        fault = next(fault for limit, fault in self._table if at < limit)
+        return fault if self.allows(fault) else None
+
+    def allows(self, fault: Fault) -> bool:
+        """Return whether a fault may happen in this run."""
+        return fault.name not in self.without
 
     def count(self, fault: Fault) -> None:
         """Note that a fault really happened."""

@@ -12,6 +12,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.testing.history import MemoryLog, RecordedCoordinator
 from tests.simulation.behaviour import Habits
 from tests.simulation.clocks import ProcessClock, VirtualCoordinator
+from tests.simulation.cuts import WHOLE, Cut
 from tests.simulation.faults import Weather
 from tests.simulation.network import Network
 from tests.simulation.places import MakePlace
@@ -29,19 +30,23 @@ class Stage:
 
     :param seed: decides everything.
     :param make_place: makes the store.
+    :param cut: what is left out.
     """
 
-    def __init__(self, seed: int, make_place: MakePlace) -> None:
+    def __init__(self, seed: int, make_place: MakePlace, cut: Cut = WHOLE) -> None:
         self.draw = draw = random.Random(seed)
         self.world = World()
-        self.weather = Weather(random.Random(f"weather {seed}"), temper=draw.choice((0.3, 1.0, 1.0, 2.0)))
+        temper = draw.choice((0.3, 1.0, 1.0, 2.0))
+        self.weather = Weather(random.Random(f"weather {seed}"), temper, cut.without)
         self.network = Network(self.world, random.Random(f"network {seed}"), self.weather)
         self.place = make_place(self.world, self.network, random.Random(f"place {seed}"))
         self.log = MemoryLog(lambda: self.world.time)
         self.keys = [f"k{number}" for number in range(draw.choice((2, 5, 15, 40)))]
         self.settings = _settings(draw)
         self.habits = _habits(draw, self.settings.ownership_timeout.total_seconds())
-        self.end = EPOCH + self.settings.ownership_timeout.total_seconds() * 10 + 120
+        self.length = self.settings.ownership_timeout.total_seconds() * 10 + 120
+        self.end = EPOCH + (self.length if cut.until is None else cut.until)
+        self.cast = [name for name in _cast(draw) if name not in cut.without]
         self.running = True
         self.finished = False
         self._starts: Counter[str] = Counter()
@@ -72,6 +77,13 @@ class Stage:
             process.kill()
         self.world.run(self.world.time + 1.0)
         self.place.close()
+
+
+def _cast(draw: random.Random) -> list[str]:
+    """Return who takes part: some workers, a supplier and a sweeper always, the others mostly."""
+    others = ("supplier2", "sweeper2", "person", "reader", "nature")
+    workers = [f"worker{number}" for number in range(draw.randint(1, 5))]
+    return [*workers, "supplier", "sweeper", *(name for name in others if draw.random() < 0.6)]
 
 
 def _settings(draw: random.Random) -> Settings:

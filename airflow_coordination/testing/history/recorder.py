@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -181,7 +180,7 @@ class RecordedCoordinator:
 
     def sweep(self, limit: int = 1000) -> Swept:  # noqa: D102
         made = self._call(Kind.SWEEP, given={"limit": limit})
-        return self._told(made, lambda: self.coordinator.sweep(limit), dataclasses.asdict)
+        return self._told(made, lambda: self.coordinator.sweep(limit), _swept)
 
     def claimable(self, limit: int = 100) -> list[str]:  # noqa: D102
         return self._told(self._call(Kind.HINTS), lambda: self.coordinator.claimable(limit))
@@ -260,6 +259,10 @@ class RecordedCoordinator:
         for one in made:
             self.log.answer(one, Told.OK, NO_RESULT)
         return found
+
+
+def _swept(swept: Swept) -> Result:
+    return {"reopened": swept.reopened, "reclaimed": swept.reclaimed, "parked": swept.parked}
 
 
 def _until(lease: Lease) -> Result:

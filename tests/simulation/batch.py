@@ -1,0 +1,113 @@
+"""Many seeds, on all cores: what they did, and what they broke."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import count, islice
+from pathlib import Path
+
+from tests.simulation.places import PLACES
+from tests.simulation.run import Report, simulate
+
+CHUNK = 20
+
+
+@dataclass
+class Tally:
+    """What several seeds of one store did.
+
+    :param first: the first seed; the others follow without a gap.
+    :param operations: calls in their histories.
+    :param told: how often callers were told what.
+    :param faults: how often each kind happened.
+    :param broken: seed and violation of those that broke a promise.
+    :param seconds: of one core.
+    """
+
+    store: str
+    first: int
+    seeds: int = 0
+    operations: int = 0
+    told: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[int, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, report: Report) -> None:
+        """Add one seed."""
+        self.seeds += 1
+        self.operations += report.operations
+        for (kind, told), number in report.told.items():
+            self.told[told] += number
+            self.told[f"{kind}: {told}"] += number
+        self.faults.update({fault.name: number for fault, number in report.faults.items()})
+        self.broken += [(report.seed, str(violation)) for violation in report.violations]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.store,
+            min(self.first, other.first),
+            self.seeds + other.seeds,
+            self.operations + other.operations,
+            self.told + other.told,
+            self.faults + other.faults,
+            self.broken + other.broken,
+            self.seconds + other.seconds,
+        )
+
+    def line(self) -> str:
+        """Return it as a line of JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def of_line(cls, line: str) -> Tally:
+        """Return what :meth:`line` wrote."""
+        fields = json.loads(line)
+        fields["told"], fields["faults"] = Counter(fields["told"]), Counter(fields["faults"])
+        return cls(**fields)
+
+
+def tally(store: str, seeds: range) -> Tally:
+    """Run some seeds in this process."""
+    logging.disable(logging.CRITICAL)  # the product's warnings about what is done to it here
+    started, found = time.process_time(), Tally(store, seeds.start)
+    for seed in seeds:
+        found.add(simulate(seed, PLACES[store]))
+    found.seconds = time.process_time() - started
+    return found
+
+
+def _tally(task: tuple[str, range]) -> Tally:
+    return tally(*task)
+
+
+def run(store: str, first: int, operations: int, seconds: float, jobs: int) -> Iterator[Tally]:
+    """Yield tallies of seeds from ``first`` on, until so many operations or seconds are over.
+
+    :param seconds: no chunk of seeds begins later.
+    :param jobs: processes at a time.
+    """
+    deadline, done = time.monotonic() + seconds, 0
+    tasks = ((store, range(start, start + CHUNK)) for start in count(first, CHUNK))
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        while done < operations and time.monotonic() < deadline:
+            for found in pool.imap(_tally, islice(tasks, 2 * jobs)):
+                done += found.operations
+                yield found
+
+
+def next_seed(path: Path, store: str) -> int:
+    """Return the first seed that a file of tallies does not have yet."""
+    return max((found.first + found.seeds for found in read(path) if found.store == store), default=0)
+
+
+def read(path: Path) -> Iterable[Tally]:
+    """Yield the tallies of a file; a line that was cut off is left out."""
+    if path.exists():
+        yield from (Tally.of_line(line) for line in path.read_text().split("\n")[:-1])
