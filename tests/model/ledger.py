@@ -6,7 +6,8 @@ from datetime import datetime
 
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.writes import End, Save
-from tests.model.stage import KEY, SOURCE, Stage
+from tests.model.messages import KEY, SOURCE
+from tests.model.stage import Stage
 from tests.model.traces import Step
 
 

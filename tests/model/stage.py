@@ -1,43 +1,20 @@
-"""A real store on which a trace is played: each line becomes a write, or a call of the real settling."""
+"""A real store on which a trace is played: each line becomes a call of the store, or of the real settling."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from airflow_coordination.leases.blocks import Block, merge
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
-from airflow_coordination.leases.partition import Lease, Owner, Partition
+from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.settle import Settler
-from airflow_coordination.leases.tenures import Tenures
-from airflow_coordination.leases.writes import (
-    AcquireHinted,
-    AcquireNext,
-    Act,
-    Action,
-    Adopt,
-    Answer,
-    Begin,
-    ChainWrite,
-    Create,
-    NewPartition,
-    Renew,
-    Retake,
-    Save,
-    Sweep,
-    Tenancy,
-)
+from airflow_coordination.leases.writes import Adopt, Begin, ChainWrite, Save
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, owner
+from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT
+from tests.model.messages import KEY, SOURCE, Messages
 from tests.model.traces import Step, Trace, op_id
 
-SOURCE, KEY, OTHER = "flights|PARTITION", "k", "q"
-ROWS = 2
 MESSAGE_AGE = 15 * MINUTE
 """How long a signed request is accepted."""
 YEARS = timedelta(days=1000)
@@ -46,69 +23,19 @@ Remove = Callable[[bool], None]
 WHEN_DUE = ("acquire_hint", "acquire_query", "retake", "reclaim", "fused")
 
 
-class GivenOps(Randomness):
-    """Hands out the operation id that the trace names."""
-
-    def __init__(self) -> None:
-        super().__init__(random.Random(0))
-        self.next = ""
-
-    def op_id(self) -> str:
-        return self.next or super().op_id()
-
-
-class Stage:
+class Stage(Messages):
     """One trace on one store.
 
     :param remove: how partitions vanish from this store.
     :param max_lost: so many lost leases park.
+    :param old: TTL comes after years; otherwise while a message may still be under way.
     """
 
-    def __init__(self, store: PartitionStore, clock: FakeClock, trace: Trace, remove: Remove, max_lost: int) -> None:
-        self.store, self.clock, self.trace, self.remove, self.max_lost = store, clock, trace, remove, max_lost
-        self.ops = GivenOps()
-        settings = Settings(ownership_timeout=TIMEOUT)
-        self.settler = Settler(store, clock, self.ops, timedelta(seconds=30))
-        self.tenures = Tenures(store, settings, self.settler, clock, self.ops)
-        self.leases: dict[str, Lease] = {}
-        self.handed: Lease | None = None
-        self.sent: dict[str, Callable[[], bool]] = {}
-        self.writes: dict[str, ChainWrite] = {}
-        self.old = False
-        self.sent["op1"] = self.create("op1", KEY)
-        self.sent["op1"]()
-        if any("complete(Q)" in step.said for step in trace.steps):
-            self.sent["op1"] = self.create("op1", OTHER)
-            self.sent["op1"]()
-            self.leases["W0"] = self.start(self.store.acquire_next(self.following("op99", "W0", OTHER)))
-
-    # -- what there is ------------------------------------------------------------------------------------------
-
-    def now(self, key: str = KEY) -> Partition | None:
-        return self.store.get(SOURCE, key)
-
-    def seen(self, key: str = KEY) -> Partition:
-        """Return the partition as somebody sees it who acts on it."""
-        found = self.now(key)
-        assert found is not None
-        return found
-
-    def start(self, partition: Partition | None) -> Lease:
-        """Return the lease on what was acquired."""
-        assert partition is not None
-        return self.tenures.start(partition, self.clock.monotonic())
-
-    def owner(self, who: str) -> Owner:
-        number = int(who.removeprefix("W"))
-        return owner("process", number + 1) if self.trace.own_try else owner(f"process-{number}")
-
-    def tenancy(self, op: str, who: str) -> Tenancy:
-        return Tenancy(op=op_id(op), owner=self.owner(who), timeout=TIMEOUT, max_lost_leases=self.max_lost)
-
-    def following(self, op: str, who: str, key: str | None = None) -> AcquireNext:
-        return AcquireNext(source=SOURCE, tenancy=self.tenancy(op, who), key=key)
-
-    # -- what is done -------------------------------------------------------------------------------------------
+    def __init__(
+        self, store: PartitionStore, clock: FakeClock, trace: Trace, remove: Remove, max_lost: int, *, old: bool
+    ) -> None:
+        super().__init__(store, clock, trace, max_lost)
+        self.remove, self.old = remove, old
 
     def do(self, step: Step) -> str:
         """Do what the line says, and return in one word what became of it."""
@@ -136,112 +63,12 @@ class Stage:
         self.remove(self.old)
         return "kept" if self.now() else "deleted"
 
-    def send(self, step: Step) -> None:
-        """Prepare the write that ``step`` sends; nothing reaches the store yet."""
-        number = {"W": self.by_worker, "s": self.by_sweep_or_supplier, "p": self.by_person}[step.who[0]]
-        self.sent[step.op] = number(step)
-
-    def by_person(self, step: Step) -> Callable[[], bool]:
-        write = Act(
-            source=SOURCE, key=KEY, op=op_id(step.op), action=Action(step.kind), seen=self.seen(), by="ana", why="why"
-        )  # fmt: skip
-        return lambda: self.store.act(write).applied
-
-    def by_sweep_or_supplier(self, step: Step) -> Callable[[], bool]:
-        if step.kind == "create":
-            return self.create(step.op, KEY)
-        write = self.sweeping(step.op)
-        return lambda: self.store.sweep(write).total == 1
-
-    def sweeping(self, op: str = "op97") -> Sweep:
-        return Sweep(source=SOURCE, op=op_id(op), limit=10, max_lost_leases=self.max_lost)
-
-    def create(self, op: str, key: str) -> Callable[[], bool]:
-        new = NewPartition(key=key, payload_text=None, priority=0)
-        write = Create(source=SOURCE, op=op_id(op), partitions=(new,))
-
-        def apply() -> bool:
-            before = self.now(key)
-            self.store.create(write)
-            return self.now(key) != before
-
-        return apply
-
-    def by_worker(self, step: Step) -> Callable[[], bool]:
-        acquisitions: dict[str, Callable[[Step], Callable[[], bool]]] = {
-            "acquire_hint": self.hinted, "acquire_query": self.queried, "retake": self.retaken,
-            "complete(Q)+acquire next": self.fused, "renew": self.renewal,
-        }  # fmt: skip
-        if step.kind in acquisitions:
-            return acquisitions[step.kind](step)
-        write = self.chain_write(step, self.leases[step.who])
-        self.writes[step.op] = write
-        return lambda: self.store.write(write).applied
-
-    def hinted(self, step: Step) -> Callable[[], bool]:
-        write = AcquireHinted(source=SOURCE, key=KEY, token=self.seen().token, tenancy=self.tenancy(step.op, step.who))
-        return lambda: self.got(step.who, self.store.acquire(write))
-
-    def retaken(self, step: Step) -> Callable[[], bool]:
-        seen, tenancy = self.seen(), self.tenancy(step.op, step.who)
-        write = Retake(source=SOURCE, key=KEY, token=seen.token, last_op=seen.last_op, tenancy=tenancy)
-        return lambda: self.got(step.who, self.store.acquire(write))
-
-    def queried(self, step: Step) -> Callable[[], bool]:
-        write = self.following(step.op, step.who)
-        return lambda: self.store.acquire_next(write) is not None
-
-    def fused(self, step: Step) -> Callable[[], bool]:
-        lease = self.leases["W0"]
-        self.ops.next = op_id("op98")
-        end = self.tenures.prepare(lease, self.tenures.completed(lease), ())
-        following = self.following(step.op, step.who)
-
-        def apply() -> bool:
-            answer = self.store.complete_and_acquire(end, following)
-            assert answer.ended.applied or answer.next is None
-            return answer.next is not None
-
-        return apply
-
-    def got(self, who: str, answer: Answer) -> bool:
-        """Remember what was acquired, and return whether anything was."""
-        if answer.applied:
-            self.leases[who] = self.start(answer.partition)
-            self.handed = self.handed or self.start(answer.partition)
-        return answer.applied
-
-    def renewal(self, step: Step) -> Callable[[], bool]:
-        write = Renew(source=SOURCE, key=KEY, fence=self.leases[step.who].fence, timeout=TIMEOUT)
-        return lambda: self.store.write(write).applied
-
-    def chain_write(self, step: Step, lease: Lease) -> ChainWrite:
-        """Return what the real coordinator would send, under the operation id of the trace."""
-        self.ops.next = op_id(step.op)
-        chain = lease.chain
-        progress = int(chain.partition.progress_text or 0)
-        if step.kind == "save":
-            return Save(
-                source=SOURCE, key=KEY, fence=lease.fence, op=op_id(step.op), prev=chain.last_op,
-                progress_text=str(progress + 1), staged=merge(chain.partition.staged, [row(progress, step.op)]),
-                timeout=TIMEOUT / 2,
-            )  # fmt: skip
-        endings = {
-            "complete": (self.tenures.completed(lease), ROWS),
-            "close(fresh)": (self.tenures.closed(lease, MINUTE, None), ROWS),
-            "close(state)": (self.tenures.closed(lease, MINUTE, str(progress)), progress),
-        }
-        ending, upto = endings[step.kind]
-        return self.tenures.prepare(lease, ending, [row(number, step.op) for number in range(progress, upto)])
-
     def second_driver(self, step: Step) -> str:
         """Start a second driver process with what the first was handed: its first write is ``begin``."""
         assert self.handed is not None
         self.leases[step.who] = self.handed
         write = Begin(source=SOURCE, key=KEY, fence=self.handed.fence, op="b" * 24, timeout=TIMEOUT)
         return self.settled(write, self.handed)
-
-    # -- what comes of it ---------------------------------------------------------------------------------------
 
     def deliver(self, step: Step) -> str:
         """Let the store meet the message now; the sender, if it hears the answer, settles it by the real rules."""
@@ -272,8 +99,3 @@ class Stage:
         if isinstance(write, Save):
             chain.partition = replace(chain.partition, progress_text=write.progress_text, staged=write.staged)
         return "ok"
-
-
-def row(number: int, op: str) -> Block:
-    """Return the block that ``op`` has finished for one row."""
-    return Block("clean", f"/out/{number}-{op}", f"{number}-{op}", 1, 1)

@@ -8,27 +8,13 @@ every step (``ledger``): fences, closes, timeouts that were promised, and the ro
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.partition import PartitionStatus
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.stores.sql.columns import PARTITIONS
-from airflow_coordination.testing.clock import FakeClock
 from tests.model.ledger import Ledger
-from tests.model.stage import KEY, SOURCE, Stage
+from tests.model.places import Place
+from tests.model.stage import Stage
 from tests.model.traces import Seen, Step, op_id, traces
 
 
@@ -76,93 +62,6 @@ HOLES = {
     "H18": Hole({12: "refused"}, differs_from=7),  # a retake, in the next life
     "H19": Hole(),  # a completion in the next life, under a token that completed before
 }
-Remove = Callable[[bool], None]
-Place = tuple[PartitionStore, FakeClock, Remove]
-
-
-# -- the stores, and how a partition vanishes from each ------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
-    store = open_store(f"sqlite:///{path}", clock=FakeClock())
-    store.setup()
-    store.close()
-    return path
-
-
-@pytest.fixture(scope="module")
-def dynamodb_client(dynamodb_local: str) -> object:
-    return make_client(DynamoDBOptions(table_name="any", region="us-east-1", endpoint_url=dynamodb_local))
-
-
-def in_memory(clock: FakeClock) -> Place:
-    store = InMemoryStore(clock)
-
-    def remove(old: bool) -> None:
-        """There is no TTL: what is COMPLETED is taken out by hand."""
-        held = store._sources[SOURCE]
-        found = held.partitions.get(KEY)
-        if old and found is not None and found.status is PartitionStatus.COMPLETED:
-            del held.partitions[KEY]
-            held.keys._keys.remove(KEY)
-
-    return store, clock, remove
-
-
-def sql(url: str, clock: FakeClock) -> Place:
-    def remove(old: bool) -> None:
-        """There is no TTL: somebody who may deletes the COMPLETED rows by hand."""
-        engine = create_engine(make_url(url))
-        with engine.begin() as connection:
-            if old:
-                connection.execute(text(f"DELETE FROM {PARTITIONS} WHERE source_partition_status = 'COMPLETED'"))
-        engine.dispose()
-
-    return open_store(url, clock=clock), clock, remove
-
-
-def dynamodb(endpoint: str, client: object, clock: FakeClock) -> Place:
-    where = {"table_name": uuid4().hex, "region": "us-east-1", "endpoint_url": endpoint}
-    options = DynamoDBOptions(**where, billing_mode="on_demand", ttl=timedelta(days=30))  # type: ignore[arg-type]
-    store = DynamoDBStore(options, clock, client=lambda _: client)
-    key = {"sourceIdentifier": {"S": SOURCE}, "sourcePartitionKey": {"S": KEY}}
-
-    def remove(old: bool) -> None:
-        """Be the service: delete the item when the time in its TTL attribute has come."""
-        item = client.get_item(TableName=options.table_name, Key=key)["Item"]  # type: ignore[attr-defined]
-        if int(item.get("expirationTime", {"N": "99999999999"})["N"]) <= clock.now().timestamp():
-            client.delete_item(TableName=options.table_name, Key=key)  # type: ignore[attr-defined]
-
-    return store, clock, remove
-
-
-@pytest.fixture(
-    params=[
-        "in_memory",
-        "sqlite",
-        pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow]),
-        pytest.param("dynamodb", marks=[pytest.mark.dynamodb, pytest.mark.slow]),
-    ]
-)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """A real store, its clock, and how partitions vanish from it."""
-    clock, asked = FakeClock(), request.getfixturevalue
-    if request.param == "in_memory":
-        made = in_memory(clock)
-    elif request.param == "sqlite":
-        made = sql(f"sqlite:///{shutil.copy(asked('empty'), tmp_path / 'store.db')}", clock)
-    elif request.param == "postgresql":
-        made = sql(asked("postgres_store_url"), clock)
-    else:
-        made = dynamodb(asked("dynamodb_local"), asked("dynamodb_client"), clock)
-    made[0].setup()
-    yield made
-    made[0].close()
-
-
-# -- playing -------------------------------------------------------------------------------------------------------
 
 
 def says(step: Step) -> str:
@@ -193,8 +92,7 @@ def play(name: str, place: Place) -> Stage:
     """Play a trace to its end, and check what becomes of every step."""
     store, clock, remove = place
     hole, trace = HOLES[name], traces()[name]
-    stage = Stage(store, clock, trace, remove, hole.max_lost)
-    stage.old = hole.old
+    stage = Stage(store, clock, trace, remove, hole.max_lost, old=hole.old)
     ledger, differs = Ledger(stage), hole.differs_from or min(hole.otherwise, default=99)
     for step in trace.steps:
         expected = hole.otherwise.get(step.number, says(step))
