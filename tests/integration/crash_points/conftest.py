@@ -1,4 +1,4 @@
-"""The stores, each opened for processes that end at a call; on DynamoDB, at a request."""
+"""The stores, each opened for processes that end at a call; on SQL at a statement, on DynamoDB at a request."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.crash_points.scenes import Opens, by_calls, by_requests
+from tests.integration.crash_points.killable import Opens, by_calls, by_requests, by_statements
 from tests.integration.dynamodb.engine import Engine
 from tests.simulation.dynamodb.engine import Engine as SimulatedEngine
 
@@ -27,28 +26,29 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def _opened(store: PartitionStore) -> Iterator[Opens]:
-    store.setup()
-    yield by_calls(store)
-    store.close()
-
-
 @pytest.fixture
-def in_memory(clock: FakeClock) -> Iterator[Opens]:
+def in_memory(clock: FakeClock) -> Opens:
     """Open a store in this process."""
-    yield from _opened(InMemoryStore(clock=clock))
+    return by_calls(InMemoryStore(clock=clock))
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path, clock: FakeClock) -> Iterator[Opens]:
+def sqlite(tmp_path: Path, clock: FakeClock) -> Opens:
     """Open a store in a file."""
-    yield from _opened(open_store(f"sqlite:///{tmp_path}/store.db", clock=clock))
+    return _on_sql(f"sqlite:///{tmp_path}/store.db", clock)
 
 
 @pytest.fixture
-def postgresql(postgres_store_url: str, clock: FakeClock) -> Iterator[Opens]:
+def postgresql(postgres_store_url: str, clock: FakeClock) -> Opens:
     """Open a store on a server."""
-    yield from _opened(open_store(postgres_store_url, clock=clock))
+    return _on_sql(postgres_store_url, clock)
+
+
+def _on_sql(url: str, clock: FakeClock) -> Opens:
+    store = open_store(url, clock=clock)
+    store.setup()
+    store.close()
+    return by_statements(url, clock)
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from typing import Any
 
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault
+from tests.integration.crash_points.killable import Faults, Opens
 from tests.integration.crash_points.operations import Operation
-from tests.integration.crash_points.scenes import Faults, Opens, Scene
+from tests.integration.crash_points.scenes import Scene
 
 CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 LOST = (Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE)
@@ -18,10 +19,11 @@ class Crashes:
     """All crash points of one operation on one store.
 
     :param opens: opens the store for a process.
+    :param task: goes on after a crash: a later try of the same task, called "task", or another task.
     """
 
-    def __init__(self, operation: Operation, opens: Opens, clock: FakeClock) -> None:
-        self._operation, self._opens, self._clock = operation, opens, clock
+    def __init__(self, operation: Operation, opens: Opens, clock: FakeClock, task: str = "task") -> None:
+        self._operation, self._opens, self._clock, self._task = operation, opens, clock, task
         self.runs = 0
 
     def run(self, faults: Faults) -> tuple[dict[str, Any], Sequence[str], bool]:
@@ -37,7 +39,7 @@ class Crashes:
         except Crash:
             assert dying.crashed
         dying.deliver()
-        survivor = scene.process(3)
+        survivor = scene.process(3, task=self._task)
         operation.recover(scene, survivor)
         scene.drain(survivor)
         return scene.account() | {"counts": operation.counts(scene, survivor)}, dying.calls, dying.crashed
@@ -77,4 +79,5 @@ class Crashes:
             assert (key in expected["published"]) == (status == "COMPLETED")
 
 
-RunsAll = Callable[[Operation], Crashes]
+RunsAll = Callable[..., Crashes]
+"""Takes an operation and, if it is another, the task that goes on."""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from airflow_coordination.leases import Block, Lease, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.crash import Fault, FaultyStore
-from airflow_coordination.testing.dynamodb_faults import Fault as Request
-from airflow_coordination.testing.dynamodb_faults import FaultyClient, at
-from airflow_coordination.testing.forwarding import ForwardingStore
+from tests.integration.crash_points.killable import Opens
 
 MINUTE = timedelta(minutes=1)
 LEASE = 10 * MINUTE
-PAGE = 2
-"""How many partitions the stores create in one call here, so that few make several pages."""
 ROUNDS = 12
 LARGE = "x" * 500
 """Progress that DynamoDB keeps in an item of its own."""
@@ -33,80 +26,6 @@ class SeedOrder(Randomness):
 
     def chance(self, probability: float) -> bool:
         return False
-
-
-class Killable(Protocol):
-    """A store of one process, that ends at a call."""
-
-    @property
-    def crashed(self) -> bool:
-        """Whether it has ended."""
-
-    @property
-    def calls(self) -> Sequence[str]:
-        """What it has called so far."""
-
-    @property
-    def process(self) -> PartitionStore:
-        """What the process sees of the store."""
-
-    def deliver(self) -> None:
-        """Apply what comes late."""
-
-
-class SmallPages(FaultyStore):
-    """Creates few partitions in one call."""
-
-    create_page = PAGE  # type: ignore[assignment]
-
-    @property
-    def process(self) -> PartitionStore:
-        return self
-
-
-class SmallPagesOnDynamoDB(ForwardingStore):
-    """The same for one process's store on DynamoDB, which ends at a request.
-
-    :param store: behind ``client``.
-    """
-
-    create_page = PAGE  # type: ignore[assignment]
-
-    def __init__(self, store: PartitionStore, client: FaultyClient) -> None:
-        super().__init__(store)
-        self._client, self.deliver = client, client.deliver
-
-    @property
-    def process(self) -> PartitionStore:
-        return self
-
-    @property
-    def crashed(self) -> bool:
-        return self._client.crashed
-
-    @property
-    def calls(self) -> list[str]:
-        return self._client.requests
-
-
-Faults = Mapping[int, Fault]
-Opens = Callable[[Faults], Killable]
-
-
-def by_calls(store: PartitionStore) -> Opens:
-    """Return what opens ``store`` for a process that meets faults at its calls."""
-    return lambda faults: SmallPages(store, faults)
-
-
-def by_requests(options: DynamoDBOptions, client: Any, clock: FakeClock) -> Opens:
-    """Return what opens a table's store for a process that meets faults at its requests to ``client``."""
-
-    def opens(faults: Faults) -> Killable:
-        faulty = FaultyClient(client, at({number: Request[fault.name] for number, fault in faults.items()}))
-        seeded = Randomness(random.Random(0))
-        return SmallPagesOnDynamoDB(DynamoDBStore(options, clock, lambda _: faulty, seeded), faulty)
-
-    return opens
 
 
 @dataclass
