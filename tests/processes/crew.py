@@ -1,0 +1,139 @@
+"""Starts the processes of a run, kills and stops them, and starts those again that were killed."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import multiprocessing
+import os
+import random
+import signal
+import socket
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import Final
+
+from tests.processes.cast import Part, address, driver_of, play
+
+KILLED: Final = "a process killed (SIGKILL)"
+STOPPED: Final = "a process stopped past its lease (SIGSTOP), then continued"
+
+
+class Crew:
+    """The processes of one run.
+
+    :param draft: what all parts have in common.
+    :param draw: seeded; says who is harmed.
+    """
+
+    def __init__(self, draft: Part, draw: random.Random) -> None:
+        self._draft, self._draw = draft, draw
+        self._nursery = multiprocessing.get_context("forkserver")
+        self._nursery.set_forkserver_preload(["tests.processes.cast"])
+        self._living: dict[int, tuple[BaseProcess, Part]] = {}
+        self._stopped: list[tuple[float, int, BaseProcess]] = []
+        self._starts: Counter[str] = Counter()
+        self._numbers = count()
+        self.faults: Counter[str] = Counter()
+        self.failed: list[str] = []
+        """Processes that ended by themselves, and badly."""
+        self._requests = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._requests.bind(address(draft.directory))
+        self._requests.setblocking(False)
+        self.restarts = True
+
+    def hire(self, role: str, task: str) -> None:
+        """Start a task's next try."""
+        self._starts[task] += 1
+        tries = self._starts[task]
+        self._start(replace(self._draft, role=role, task=task, tries=tries, name=f"{task}.{tries}"))
+
+    def _start(self, part: Part) -> None:
+        process = self._nursery.Process(target=play, args=(part,), name=part.name, daemon=True)
+        process.start()
+        self._living[process.sentinel] = (process, part)
+
+    def attend(self, until: float) -> None:
+        """Wait until a moment of the monotonic clock; meanwhile start drivers, and again who was killed."""
+        while (left := self._next(until) - time.monotonic()) > 0:
+            for ready in wait([self._requests, *self._living], timeout=left):
+                if ready is self._requests:
+                    self._start_drivers()
+                else:
+                    assert isinstance(ready, int)
+                    self._bury(ready)
+            self._continue(time.monotonic())
+
+    def _next(self, until: float) -> float:
+        return min(until, self._stopped[0][0]) if self._stopped else until
+
+    def _start_drivers(self) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                task, tries, (key, token, nonce) = json.loads(self._requests.recv(4096))
+                name = f"{task}.{tries}.driver{next(self._numbers)}"
+                if self.restarts:
+                    self._start(driver_of(self._draft, task, tries, name, (key, token, nonce)))
+
+    def _bury(self, sentinel: int) -> None:
+        process, part = self._living.pop(sentinel)
+        process.join()
+        if process.exitcode == -signal.SIGKILL:
+            self.faults[KILLED] += self.restarts
+        elif process.exitcode:
+            self.failed.append(f"{part.name} ended with {process.exitcode}")
+        if self.restarts and part.role != "driver":
+            self.hire(part.role, part.task)
+
+    def kill(self) -> None:
+        """Kill somebody."""
+        if victim := self._victim():
+            victim.kill()
+
+    def stop(self, seconds: float) -> None:
+        """Stop somebody for so long."""
+        victim = self._victim()
+        if victim is not None and _signalled(victim, signal.SIGSTOP):
+            heapq.heappush(self._stopped, (time.monotonic() + seconds, victim.pid or 0, victim))
+
+    def _victim(self) -> BaseProcess | None:
+        asleep = {pid for _, pid, _ in self._stopped}
+        able = [(process, part) for process, part in self._living.values() if process.pid not in asleep]
+        weights = [4 if part.role in ("worker", "driver") else 1 for _, part in able]
+        return self._draw.choices(able, weights)[0][0] if able else None
+
+    def _continue(self, now: float) -> None:
+        while self._stopped and self._stopped[0][0] <= now:
+            _, _, process = heapq.heappop(self._stopped)
+            self.faults[STOPPED] += _signalled(process, signal.SIGCONT)
+
+    def dismiss(self, seconds: float) -> None:
+        """Continue everybody, and let them come to their ends; who has not after so long has failed."""
+        self.restarts = False
+        self._continue(float("inf"))
+        deadline = time.monotonic() + seconds
+        while self._living and time.monotonic() < deadline:
+            self.attend(min(deadline, time.monotonic() + 0.2))
+        self.failed += [f"{part.name} did not end" for _, part in self._living.values()]
+
+    def close(self) -> None:
+        """Kill who still lives."""
+        self.restarts = False
+        for process, _ in self._living.values():
+            process.kill()
+            process.join()
+        self._requests.close()
+
+
+def _signalled(process: BaseProcess, number: signal.Signals) -> bool:
+    """Send a signal to a process; return whether it was there to get it."""
+    if process.exitcode is None and process.pid:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+            return True
+    return False

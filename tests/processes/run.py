@@ -1,0 +1,175 @@
+"""One run: processes under real faults, then calm, then what must hold of their histories."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.history import FileLog, Model, RecordedCoordinator, Told, Violation
+from tests.processes.cast import SOURCE, Part
+from tests.processes.crew import KILLED, STOPPED, Crew
+from tests.processes.examine import Examination, Findings
+from tests.processes.finish import finish, read_all
+from tests.processes.places import PLACES, Place
+from tests.processes.report import Report
+from tests.simulation.behaviour import Habits
+
+PATIENCE: Final = 60.0
+"""Seconds within which everything must come to an end when the faults are over (promise L1)."""
+PROCESS_FAULTS: Final = {KILLED: 1.5, STOPPED: 1.2}
+"""How often they are asked for, per second."""
+
+
+def settings_of(lease: float) -> Settings:
+    """Return settings with leases so short that a stopped process loses them."""
+    return Settings(
+        ownership_timeout=timedelta(seconds=lease),
+        max_closed_count=3,
+        max_failures=4,
+        max_lost_leases=8,
+        retry_delay=timedelta(seconds=0.2),
+        max_retry_delay=timedelta(seconds=1),
+        request_deadline=timedelta(seconds=2 * lease),
+    )
+
+
+HABITS: Final = Habits(steps=4, pace=0.2, heartbeats=0.5, endings=(8, 3, 2, 1), reopen_after=0.5, retry_after=0.5)
+HASTE: Final = 0.02
+
+
+class Run:
+    """One run on one store.
+
+    :param place: the store.
+    :param directory: where the processes write.
+    """
+
+    def __init__(self, place: Place, directory: Path, seed: int, workers: int) -> None:
+        self.place, self.directory, self.seed, self.workers = place, directory, seed, workers
+        self.draw = random.Random(seed)
+        self.settings = settings_of(place.lease)
+        draft = Part(directory, place.url, seed, "", "", 0, "", self.settings, HABITS, HASTE)
+        for name in ("history", "counts"):
+            (directory / name).mkdir()
+        (directory / "running").touch()
+        self.crew = Crew(draft, random.Random(f"victims {seed}"))
+
+    def play(self, seconds: float) -> float:
+        """Let everybody work under faults; return for how many seconds."""
+        self._enter()
+        began = time.monotonic()
+        for moment, fault in self._faults():
+            if moment > seconds:
+                break
+            self.crew.attend(began + moment)
+            self._meet(fault)
+        self.crew.attend(began + seconds)
+        return time.monotonic() - began
+
+    def _enter(self) -> None:
+        """Start everybody, and wait until all are at work."""
+        self.crew.hire("supplier", "supplier")
+        self.crew.hire("sweeper", "sweeper")
+        for number in range(self.workers):
+            self.crew.hire("worker", f"worker{number}")
+        deadline = time.monotonic() + PATIENCE
+        while len(list((self.directory / "history").iterdir())) < self.workers + 2:
+            assert time.monotonic() < deadline, "the processes do not start"
+            self.crew.attend(time.monotonic() + 0.05)
+
+    def _faults(self) -> Iterator[tuple[float, str]]:
+        """Yield when each fault is asked for, and which: the seed decides."""
+        at_times = [self._now_and_then(fault, seconds) for fault, seconds in self.place.every.items()]
+        return heapq.merge(self._by_chance(), *at_times)
+
+    def _by_chance(self) -> Iterator[tuple[float, str]]:
+        rates, moment = {**self.place.rates, **PROCESS_FAULTS}, 0.0
+        while True:
+            moment += self.draw.expovariate(sum(rates.values()))
+            yield moment, self.draw.choices(list(rates), list(rates.values()))[0]
+
+    def _now_and_then(self, fault: str, seconds: float) -> Iterator[tuple[float, str]]:
+        draw, moment = random.Random(f"{fault} {self.seed}"), -seconds / 2
+        while True:
+            moment += seconds * draw.uniform(0.9, 1.1)
+            yield moment, fault
+
+    def _meet(self, fault: str) -> None:
+        if fault == KILLED:
+            self.crew.kill()
+        elif fault == STOPPED:
+            self.crew.stop(self.place.lease * self.draw.uniform(1.1, 2.2))
+        else:
+            self.place.meet(fault)
+
+    def end(self) -> Counter[str]:
+        """End the faults, then the processes; return what really happened."""
+        counts = self.place.calm()
+        (self.directory / "running").unlink()
+        self.crew.dismiss(20)
+        return counts + self.crew.faults
+
+    def finish(self) -> tuple[bool, list[str], int]:
+        """Bring everything to an end; return whether that worked, all keys, and the number of final reads."""
+        store = open_store(self.place.direct)
+        coordinator = SourceCoordinator(store, SOURCE, "finisher", settings=self.settings)
+        log = FileLog(self.directory / "history" / "finisher.jsonl")
+        done = finish(RecordedCoordinator(coordinator, log, "finisher"), PATIENCE)
+        reads = FileLog(self.directory / "history" / "reader.jsonl")
+        keys = read_all(RecordedCoordinator(coordinator, reads, "reader"))
+        store.close()
+        return done, keys, 2 * len(keys) + 1
+
+
+def run(store: str, seconds: float, seed: int, workers: int = 8, directory: Path | None = None) -> Report:
+    """Run processes on a store under faults, and check what they did.
+
+    :param store: ``postgresql``, ``sqlite`` or ``dynamodb``.
+    :param seconds: how long there are faults.
+    :param directory: where histories go; kept only if they break something, or if it is named.
+    """
+    where = Path(tempfile.mkdtemp(prefix=f"processes-{store}-", dir=directory))
+    with PLACES[store](where) as place:
+        this = Run(place, where, seed, workers)
+        report = Report(place.version, seed, workers, directory=str(where))
+        try:
+            report.seconds = round(this.play(seconds), 1)
+            report.faults = dict(this.end())
+        finally:
+            this.crew.close()
+        done, keys, report.final_reads = this.finish()
+    began = time.monotonic()
+    examination = Examination(Model(this.settings, place.behind), keys)
+    found = examination.examine(sorted((where / "history").iterdir()), where / "counts")
+    if not done:
+        found.violations.append(Violation("L1", "not everything has come to an end"))
+    report.check_seconds = round(time.monotonic() - began, 1)
+    _fill(report, found)
+    report.violations += this.crew.failed
+    if not report.violations and directory is None:
+        shutil.rmtree(where)
+        report.directory = ""
+    return report
+
+
+def _fill(report: Report, found: Findings) -> None:
+    told = Counter(dict.fromkeys(Told, 0))
+    for (_, answer), times in found.told.items():
+        told[answer] += times
+    report.operations = sum(told.values()) - report.final_reads
+    report.partitions, report.tenures = found.partitions, found.tenures
+    report.refused, report.unknown = told[Told.REFUSED], told[Told.UNKNOWN]
+    report.lost_races, report.later_tenures = found.lost_races, found.later_tenures
+    report.told = {f"{kind} {answer}": times for (kind, answer), times in sorted(found.told.items())}
+    report.violations += map(str, found.violations)

@@ -1,0 +1,25 @@
+"""Eight workers on PostgreSQL: killed, stopped past their leases, unheard, and the server restarted under them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.processes.crew import KILLED, STOPPED
+from tests.processes.places import RESTART, PostgresPlace
+from tests.processes.run import run
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(600)]
+
+SECONDS = float(os.environ.get("COORDINATION_POSTGRESQL_SECONDS", "90"))
+SEED = int(os.environ.get("COORDINATION_SEED", "1"))
+
+
+def test_s5_eight_workers_on_postgresql_break_no_promise_under_real_faults() -> None:
+    report = run("postgresql", SECONDS, SEED)
+    print(report)
+    assert report.violations == [], f"see it again: python -m tests.processes --store postgresql --seed {SEED}"
+    assert report.lacking == []
+    assert set(report.faults) == {*PostgresPlace.rates, *PostgresPlace.every, KILLED, STOPPED}
+    assert report.faults[RESTART] >= SECONDS // 20
