@@ -48,6 +48,12 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreSQL, DynamoDB Local or Airflow processes
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 
+MINUTES ?= 30
+
+.PHONY: model
+model: .venv/ready ## Explore the lease protocol's model within wide bounds, for MINUTES (default 30)
+	$(BIN)/python -m tests.model --minutes $(MINUTES)
+
 .PHONY: lint
 lint: .venv/ready ## Style, types and the walls between the rooms
 	$(BIN)/ruff check .
