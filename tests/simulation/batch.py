@@ -8,7 +8,7 @@ import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class Tally:
 
     def line(self) -> str:
         """Return it as a line of JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(vars(self), sort_keys=True)
 
     @classmethod
     def of_line(cls, line: str) -> Tally:

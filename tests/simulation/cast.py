@@ -52,7 +52,7 @@ class Worker:
 
     def _resume(self, key: str, fence: Fence) -> None:
         """Go on with what an earlier try holds: watch its driver, or take the partition over."""
-        if self._draw.random() < 0.3:
+        if self._draw.random() < 0.4:
             adopted = self._hands.insist(lambda: self._one.adopt(key, fence))
             if adopted is not None and self._draw.random() < 0.5:
                 self._hands.insist(lambda: self._one.fail_for_dead_owner(key, fence, "dead"))
@@ -137,6 +137,8 @@ class Restarted:
 class Sweeper(Restarted):
     """The sensor."""
 
+    pause = 60.0
+
     def _do(self) -> None:
         self._one.sweep(limit=self._draw.choice((1, 3, 1000)))
 
@@ -161,9 +163,9 @@ class Person(Restarted):
 
 
 class SupplierNode(Restarted):
-    """A node that runs the supplier, whose listing grows while it runs."""
+    """A node that runs the supplier, whose listing grows from run to run."""
 
-    pause = 40.0
+    pause = 120.0
 
     def _do(self) -> None:
         self._one.run_supplier(self._list)
@@ -171,9 +173,10 @@ class SupplierNode(Restarted):
     def _list(self, state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         known = self._stage.keys[: self._draw.randint(1, len(self._stage.keys))]
         for item in listed(known, state):
-            self._clock.sleep(self._draw.random() * self._stage.settings.ownership_timeout.total_seconds() * 0.4)
+            if self._draw.random() < 0.1:
+                self._clock.sleep(self._draw.random() * self._stage.settings.ownership_timeout.total_seconds() * 2)
             yield item
-            if self._draw.random() < 0.5:
+            if self._draw.random() < 0.2:
                 yield Checkpoint({"cursor": known.index(item) + 1})
 
 

@@ -41,7 +41,7 @@ class Stage:
         self.network = Network(self.world, random.Random(f"network {seed}"), self.weather)
         self.place = make_place(self.world, self.network, random.Random(f"place {seed}"))
         self.log = MemoryLog(lambda: self.world.time)
-        self.keys = [f"k{number}" for number in range(draw.choice((2, 5, 15, 40)))]
+        self.keys = [f"k{number}" for number in range(draw.choice((2, 8, 30, 80)))]
         self.settings = _settings(draw)
         self.habits = _habits(draw, self.settings.ownership_timeout.total_seconds())
         self.length = self.settings.ownership_timeout.total_seconds() * 10 + 120

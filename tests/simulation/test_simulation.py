@@ -1,0 +1,72 @@
+"""Two million calls of the real coordinator in virtual time, a tenth of them under faults: no promise is broken."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from airflow_coordination.testing.history import Kind
+from tests.simulation.__main__ import replay
+from tests.simulation.batch import Tally, run
+from tests.simulation.cuts import Cut
+from tests.simulation.faults import Fault
+from tests.simulation.places import PLACES
+from tests.simulation.run import play, violations
+from tests.simulation.stage import Stage
+
+OPERATIONS = {"in_memory": 1_880_000, "sqlite": 80_000, "dynamodb": 40_000}
+"""Together two million in less than five minutes on two cores; ``make proof`` makes more."""
+SHARE = float(os.environ.get("COORDINATION_SIMULATION_SHARE", "1"))
+"""For a quick look: this share of the operations only."""
+_NOT_ON_EVERY_STORE = {Fault.STALE}
+"""Stale lists on the port; DynamoDB's index is stale by itself."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", PLACES)
+def test_s5_every_history_is_linearizable_under_faults(store: str) -> None:
+    whole = Tally(store, 0)
+    for found in run(store, 0, int(OPERATIONS[store] * SHARE), seconds=1200, jobs=2):
+        whole += found
+        for seed, violation in found.broken:
+            pytest.fail(f"seed {seed} breaks {violation}\nSee it: {replay(store, seed)}")
+    print(f"\n{whole.operations:,} operations, {whole.faults.total():,} faults, {whole.seeds:,} seeds on {store}")
+    assert whole.operations >= OPERATIONS[store] * SHARE
+    _check_floor(whole)
+
+
+def _check_floor(whole: Tally) -> None:
+    """A run in which nothing went wrong proves nothing."""
+    assert whole.faults.total() >= whole.operations / 20
+    seldom = _NOT_ON_EVERY_STORE if whole.store == "dynamodb" else set()
+    assert {fault.name for fault in set(Fault) - seldom} <= whole.faults.keys()
+    per_thousand = {told: 1000 * number / whole.operations for told, number in whole.told.items()}
+    assert per_thousand["refused"] >= 5
+    assert per_thousand["unknown"] >= 20
+    for kind in (Kind.RETAKE, Kind.ADOPT, Kind.BEGIN, Kind.CLOSE, Kind.FAIL, Kind.RESET, Kind.DELETE):
+        assert per_thousand[f"{kind}: ok"] >= 0.2, kind
+
+
+@pytest.mark.parametrize("store", PLACES)
+def test_one_seed_is_one_run(store: str) -> None:
+    """Whatever else is done meanwhile, a seed that fails fails again."""
+    assert _history(store, 11) == _history(store, 11)
+
+
+def _history(store: str, seed: int) -> list[str]:
+    stage = Stage(seed, PLACES[store])
+    try:
+        play(stage)
+        assert list(violations(stage)) == []
+        return [str(made) for made in stage.log.operations]
+    finally:
+        stage.clear()
+
+
+def test_a_cut_leaves_out_what_it_names() -> None:
+    stage = Stage(3, PLACES["in_memory"], Cut(until=30.0, without=frozenset({"LOST", "LATE", "worker0", "person"})))
+    play(stage)
+    assert not {Fault.LOST, Fault.LATE} & stage.weather.counts.keys()
+    assert not {"worker0.1", "person.1"} & {made.process for made in stage.log.operations}
+    stage.clear()
