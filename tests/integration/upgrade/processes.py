@@ -44,13 +44,13 @@ class Worker:
             self._process.wait()
             self._heard.notify()
 
-    def until(self, event: str, times: int = 1) -> None:
-        """Wait until an event has come so often from now on."""
-        began = len(self.events)
+    def until(self, event: str, times: int = 1, **fields: Any) -> None:
+        """Wait until an event with these fields has come so often."""
+        wanted = {"event": event, **fields}
         with self._heard:
-            while sum(each["event"] == event for each in self.events[began:]) < times:
+            while sum(each | wanted == each for each in self.events) < times:
                 assert self._process.returncode is None, self.complaint()
-                assert self._heard.wait(PATIENCE), f"no {event!r} for {PATIENCE} s"
+                assert self._heard.wait(PATIENCE), f"no {wanted} for {PATIENCE} s"
 
     def ended(self) -> dict[str, Any]:
         """Wait for its end, which must be a good one, and return its last event."""

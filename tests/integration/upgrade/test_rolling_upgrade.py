@@ -47,17 +47,20 @@ def test_s16_neighbours_work_on_one_store_that_is_migrated_under_load(versions: 
     assert "airflow coordination store migrate" in refusal
     assert store.store_id in versions.migrate(tomorrow)
     open_store(versions.url).setup()  # older code, told to migrate as well, leaves it as it is
-    everybody = [old, versions.start(tomorrow), versions.start(TODAY)]
-    for worker in everybody:
+    new, late = versions.start(tomorrow), versions.start(TODAY)
+    for worker in (new, late):
         worker.until("worked", LOAD)
+    new.until("worked", versions=[SCHEMA_VERSION, NEXT])
+    old.until("worked", versions=[NEXT, SCHEMA_VERSION])
     versions.stop.touch()
+    everybody = [old, new, late]
     assert [worker.ended()["refusals"] for worker in everybody] == [0, 0, 0]
     assert {worker.events[0]["store"] for worker in everybody} == {store.store_id}
     check_all_done(store, [event for worker in everybody for event in worker.events])
 
 
 def check_all_done(store: PartitionStore, events: list[dict[str, Any]]) -> None:
-    """Each partition was worked on ``PASSES`` times, each pass published once, by every mixture of versions."""
+    """Each partition was worked on ``PASSES`` times, and each pass is published once."""
     worked = [(event["key"], event["versions"]) for event in events if event["event"] == "worked"]
     partitions = {partition.key: partition for partition in listed(store)}
     assert len(worked) == PASSES * len(partitions)
@@ -68,8 +71,6 @@ def check_all_done(store: PartitionStore, events: list[dict[str, Any]]) -> None:
     for key in partitions:
         [head] = store.heads(f"{SOURCE}|PARTITION", key=key)
         assert [block.digest.removeprefix(f"{key}.").partition("#")[0] for block in head.blocks] == expected
-    mixtures = {tuple(partition.progress_state) for partition in partitions.values()}
-    assert mixtures >= {(SCHEMA_VERSION, NEXT), (NEXT, SCHEMA_VERSION)}, "the versions have shared no partition"
     store.close()
 
 
