@@ -1,0 +1,84 @@
+"""Each partition's second block is written under the fault that the partition is named after."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import cluster
+from pyspark import TaskContext
+from signs import DIRECTORY, here
+
+from airflow_coordination.spark import Complete, partition_application
+
+DISCARDED, SHUFFLED = "block discarded", "stage retried"
+COLUMNS = "partition string, fence string, number long, attempt int"
+AT_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
+"""A task's files are in the block's directory as soon as the task is done, not only when the job is."""
+
+
+def executor() -> int:
+    """Return the executor that this Python worker belongs to: its daemon's parent."""
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def first_waits(name: str) -> None:
+    """Say that a task is there, and stay the first time as long as the test says; say it again at every other time."""
+    if (DIRECTORY / name).exists():
+        here(f"{name} again")
+        return
+    (DIRECTORY / f"{name}.executor").write_text(str(executor()))
+    here(name)
+
+
+def meets_its_fault(partition: str, directory: str) -> None:
+    """Wait, or fail, half way through a task."""
+    context = TaskContext.get()
+    first_waits(f"{partition} {context.partitionId()}")
+    if partition == "task retried" and context.attemptNumber() == 0:
+        raise RuntimeError("the first attempt of every task fails")
+    if partition == DISCARDED and context.partitionId() == 1:
+        while not list(Path(directory).glob("part-00000*")):
+            time.sleep(0.02)
+        raise RuntimeError("every attempt of this task fails")
+
+
+def write(spark, lease, numbers: range, faults: bool = False) -> None:
+    """Write one block in two tasks; each row says which attempt of its task wrote it."""
+    partition, fence = lease.partition.key, str(lease.fence)
+
+    def told(rows):
+        for place, row in enumerate(rows):
+            if faults and place == 2:
+                meets_its_fault(partition, block.path)
+            yield partition, fence, row.id, TaskContext.get().attemptNumber()
+
+    with lease.publish("rows") as block:
+        frame = spark.range(numbers.start, numbers.stop, 1, 2)
+        if partition == SHUFFLED:
+            frame = frame.repartition(2, "id")
+        frame = frame.rdd.mapPartitions(told).toDF(COLUMNS)
+        frame.write.options(**(AT_ONCE if partition == DISCARDED else {})).parquet(block.path)
+
+
+def both_executors(spark) -> None:
+    while spark._jsc.sc().getExecutorMemoryStatus().size() < 1 + len(cluster.HOSTS):
+        time.sleep(0.02)
+
+
+@partition_application
+def main(spark, lease):
+    both_executors(spark)
+    write(spark, lease, range(20))
+    lease.save({"blocks": 1})
+    try:
+        write(spark, lease, range(20, 40), faults=True)
+    except Exception:
+        write(spark, lease, range(20, 40))
+    return Complete()
+
+
+if __name__ == "__main__":
+    cluster.start(str(DIRECTORY / "work"))
+    main()
