@@ -16,6 +16,9 @@ from airflow_coordination.leases.settings import check_known
 DEFAULT_UNITS: Final = 10
 BILLING_MODES: Final = ("provisioned", "on_demand")
 _WHERE: Final = "source_coordination.store.dynamodb"
+SHORTEST_TTL: Final = timedelta(hours=1)
+"""Well above the 15 minutes for which the service accepts a request: the create that made an item must find it, should
+it come again, or all that was sent under the item's first fences would count once more (promise S1)."""
 _TABLE_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ROLE: Final = re.compile(r"arn:[\w-]+:iam::\d{12}:role/\S+")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
@@ -120,6 +123,14 @@ def parse_duration(name: str, value: object) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def _ttl(name: str, value: object) -> timedelta:
+    duration = parse_duration(name, value)
+    if duration < SHORTEST_TTL:
+        problem = "is shorter than an hour, and a late message could create a completed partition anew"
+        raise _wrong(name, value, problem, "Write PT1H or more; P7D is usual")
+    return duration
+
+
 def _billing(name: str, value: object) -> str:
     if value not in BILLING_MODES:
         raise _wrong(name, value, "is no billing mode", f"Use one of {', '.join(BILLING_MODES)}")
@@ -134,7 +145,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "skip_table_creation": _truth,
     "provisioned_write_capacity_units": _units,
     "provisioned_read_capacity_units": _units,
-    "ttl": parse_duration,
+    "ttl": _ttl,
     "billing_mode": _billing,
     "endpoint_url": _matching(re.compile(r"https?://[^\s@]+"), "endpoint", "http://localhost:8000"),
 }

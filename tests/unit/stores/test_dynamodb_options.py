@@ -58,6 +58,10 @@ BAD = [
     ({"ttl": "-P7D"}, "ttl='-P7D': is no ISO-8601 duration"),
     ({"ttl": True}, "ttl=True: is no ISO-8601 duration"),
     ({"ttl": "P999999999999D"}, "ttl='P999999999999D': is longer than 100 years. Write a shorter one"),
+    (
+        {"ttl": "PT59M"},
+        "ttl='PT59M': is shorter than an hour, and a late message could create a completed partition anew",
+    ),
     ({"provisioned_write_capacity_units": 0}, "provisioned_write_capacity_units=0: is no number of capacity units"),
     ({"provisioned_write_capacity_units": -1}, "Give a whole number above zero"),
     ({"provisioned_read_capacity_units": "ten"}, "provisioned_read_capacity_units='ten': is no number of capacity"),
