@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.processes.places import PLACES
-from tests.processes.run import run
+from tests.processes.run import PLACES, run
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ What they do with their leases is what the simulation's processes do (:mod:`test
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import socket
@@ -297,6 +298,7 @@ def address(directory: Path) -> str:
 
 def play(part: Part) -> None:
     """Be one process from its start to its end, if nobody ends it before."""
+    logging.getLogger("airflow_coordination").setLevel(logging.ERROR)  # missed renewals are what the run is about
     actor = ROLES[part.role](part)
     actor.main()
     part.counts.write_text(json.dumps(actor.coordinator.short_counts()))

@@ -16,12 +16,9 @@ from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import Final
 
 from tests.processes.cast import Part, address, driver_of, play
-
-KILLED: Final = "a process killed (SIGKILL)"
-STOPPED: Final = "a process stopped past its lease (SIGSTOP), then continued"
+from tests.processes.places import KILLED, STOPPED
 
 
 class Crew:

@@ -8,7 +8,8 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -18,17 +19,21 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import FileLog, Model, RecordedCoordinator, Told, Violation
 from tests.processes.cast import SOURCE, Part
-from tests.processes.crew import KILLED, STOPPED, Crew
+from tests.processes.crew import Crew
 from tests.processes.examine import Examination, Findings
 from tests.processes.finish import finish, read_all
-from tests.processes.places import PLACES, Place
+from tests.processes.on_postgresql import postgresql
+from tests.processes.on_sqlite import sqlite
+from tests.processes.places import KILLED, STOPPED, Place
 from tests.processes.report import Report
 from tests.simulation.behaviour import Habits
 
 PATIENCE: Final = 60.0
 """Seconds within which everything must come to an end when the faults are over (promise L1)."""
-PROCESS_FAULTS: Final = {KILLED: 1.5, STOPPED: 1.2}
-"""How often they are asked for, per second."""
+PLACES: Final[Mapping[str, Callable[[Path], AbstractContextManager[Place]]]] = {
+    "postgresql": postgresql,
+    "sqlite": sqlite,
+}
 
 
 def settings_of(lease: float) -> Settings:
@@ -94,7 +99,7 @@ class Run:
         return heapq.merge(self._by_chance(), *at_times)
 
     def _by_chance(self) -> Iterator[tuple[float, str]]:
-        rates, moment = {**self.place.rates, **PROCESS_FAULTS}, 0.0
+        rates, moment = self.place.rates, 0.0
         while True:
             moment += self.draw.expovariate(sum(rates.values()))
             yield moment, self.draw.choices(list(rates), list(rates.values()))[0]

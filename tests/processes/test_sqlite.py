@@ -1,0 +1,25 @@
+"""Eight workers on one SQLite file: killed, stopped past their leases, and their disk full."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.processes.on_sqlite import DISK_FULL, SqlitePlace
+from tests.processes.run import run
+
+pytestmark = pytest.mark.slow
+
+SECONDS = float(os.environ.get("COORDINATION_SQLITE_SECONDS", "20"))
+SEED = int(os.environ.get("COORDINATION_SEED", "1"))
+
+
+def test_s5_eight_workers_on_one_sqlite_file_break_no_promise_under_real_faults() -> None:
+    report = run("sqlite", SECONDS, SEED)
+    print(report)
+    assert report.violations == [], f"see it again: python -m tests.processes --store sqlite --seed {SEED}"
+    assert report.lacking == []
+    assert set(report.faults) - {DISK_FULL} == set(SqlitePlace.rates)
+    if os.geteuid() == 0:  # others may not mount a disk that can be filled
+        assert report.faults[DISK_FULL] > 0
