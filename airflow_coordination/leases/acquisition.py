@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -218,6 +219,19 @@ class Acquisition:
         return self._tenures.start(now, sent_at) if now is not None and (answer.applied or mine) else None
 
 
+@contextmanager
+def after_completion() -> Iterator[None]:
+    """Say with every error of an acquisition that the partition before it is completed.
+
+    :raises OutcomeUnknownError: in the place of errors that say that nothing was written.
+    """
+    try:
+        yield
+    except CoordinationError as error:
+        action = "the next acquisition (the partition before is completed)"
+        raise OutcomeUnknownError(action, getattr(error, "reason", str(error))) from error
+
+
 class FusedAcquisition:
     """The second half of "complete and acquire next": what it acquired, also when the answer was lost.
 
@@ -246,11 +260,9 @@ class FusedAcquisition:
             return self._acquisition.by_query(self._request.key)
         try:
             found = self._found if heard else self._acquisition.look_for(nonce)
-        except CoordinationError as error:
+        except CoordinationError:
             self._acquisition.abandon(nonce)
-            raise OutcomeUnknownError(
-                "the next acquisition (the partition before is completed)", getattr(error, "reason", str(error))
-            ) from error
+            raise
         return self._acquisition.start(found, self._sent_at)
 
     def __enter__(self) -> FusedAcquisition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.creation import Creation
 from airflow_coordination.leases.documents import encode_progress
@@ -154,14 +155,18 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         """Complete and acquire the next partition, in one commit where the store can (SQL).
 
         :return: the next lease, or ``None`` when there is nothing more to do, which is counted.
+        :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
+            message says so.
         """
+        wanted = self._hint(hint).key if hint is not None else None
         if not self.store.has_fused_step:
             self.complete(lease, blocks)
-            return self.get_next_partition(hint=hint)
-        wanted = self._hint(hint).key if hint is not None else None
+            with after_completion():
+                return self._counted(self._acquire(hint))
         following = self._complete_and_acquire(lease, blocks, wanted)
         if following is None and hint is not None:
-            following = self._acquire(None)
+            with after_completion():
+                following = self._acquire(None)
         return self._counted(following)
 
     def fail_for_dead_owner(self, key: str, fence: Fence, error: str) -> bool:
@@ -232,4 +237,5 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         fused = self._acquisition.fused(key)
         with self._watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, self._tenures.completed(lease), blocks, ("complete",), fused.send)
-        return fused.acquired(heard)
+        with after_completion():
+            return fused.acquired(heard)

@@ -278,4 +278,6 @@ def _meaning(error: CoordinationError) -> tuple[Told, Result]:
         return Told.REFUSED, {"ending": str(error.ending.outcome) if error.ending else None}
     if isinstance(error, OutcomeUnknownError):
         return Told.UNKNOWN, NO_RESULT
-    return (Told.MISSING if isinstance(error, PartitionNotFoundError) else Told.NOT_DONE), NO_RESULT
+    if isinstance(error, PartitionNotFoundError):
+        return Told.MISSING, NO_RESULT
+    return Told.NOT_DONE, {"error": f"{type(error).__name__}: {error}"}

@@ -254,3 +254,29 @@ def test_the_sender_of_errors_is_always_this_tree(c: SourceCoordinator, lease: L
     with pytest.raises(CoordinationError):
         c.close(lease, timedelta.max)
     c.give_up(lease)
+
+
+class TwoSteps(Happening):
+    """A store without the fused step, as DynamoDB is."""
+
+    @property
+    def has_fused_step(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("kind", [Happening, TwoSteps])
+def test_s6_what_follows_a_completion_never_says_that_nothing_was_written(
+    kind: type[Happening], clock: FakeClock
+) -> None:
+    """Found by the simulator: without the fused step, an unavailable store denied a completion that it had applied."""
+    store = kind(clock)
+    one = SourceCoordinator(store, "flights", "host/dag/run/task/0/1", clock=clock)
+    one.create_partitions(["a"])
+    lease = one.get_next_partition()
+    assert lease is not None
+    first = len(store.calls) + 1
+    store.faults = dict.fromkeys(range(first + 1, first + 5_000), Fault.UNAVAILABLE)
+    with pytest.raises(OutcomeUnknownError, match="the partition before is completed"):
+        one.complete_and_get_next(lease, hint="b")
+    store.back()
+    assert status(one, "a") is PartitionStatus.COMPLETED
