@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 
 from tests.model.explorer import Explorer, Result
@@ -58,20 +59,19 @@ def row(run: Run, result: Result) -> tuple[str, ...]:
 
 
 def explore(chosen: list[Run], minutes: float | None, console: Console, *, traces: bool) -> bool:
-    """Explore one after the other, print the table, and return whether all was as it should be."""
-    table = Table(
-        "", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol's model"
-    )
+    """Explore one after the other, show the table as it grows, and return whether all was as it should be."""
+    table = Table("", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol")
     ends, good = time.monotonic() + (minutes or 0) * 60, True
-    for number, run in enumerate(chosen):
-        share = (ends - time.monotonic()) / (len(chosen) - number)
-        until = time.monotonic() + share if minutes else float("inf")
-        result = Explorer(run.scenario, MOST_STATES, until).run()
-        good &= not run.fails(result)
-        table.add_row(*row(run, result))
-        for line in result.trace if traces or run.fails(result) else ():
-            console.print(f"{run.name}  {line}", markup=False, highlight=False)
-    console.print(table)
+    with Live(table, console=console, auto_refresh=False) as live:
+        for number, run in enumerate(chosen):
+            share = (ends - time.monotonic()) / (len(chosen) - number)
+            until = time.monotonic() + share if minutes else float("inf")
+            result = Explorer(run.scenario, MOST_STATES, until).run()
+            good &= not run.fails(result)
+            table.add_row(*row(run, result))
+            live.refresh()
+            for line in result.trace if traces or run.fails(result) else ():
+                console.print(f"{run.name}  {line}", markup=False, highlight=False)
     return good
 
 
@@ -83,7 +83,11 @@ def main() -> int:
     parser.add_argument("--traces", action="store_true", help="print the shortest way to each violation")
     given = parser.parse_args()
     chosen = list(runs(given.only, wide=given.minutes is not None))
-    return 0 if explore(chosen, given.minutes, Console(), traces=given.traces) else 1
+    return (
+        0
+        if explore(chosen, given.minutes, Console(width=None if sys.stdout.isatty() else 160), traces=given.traces)
+        else 1
+    )
 
 
 if __name__ == "__main__":

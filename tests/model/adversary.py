@@ -33,7 +33,6 @@ from tests.model.state import (
 Label = tuple[object, ...]
 Step = tuple[Label, State, str]
 """What happens, the state after it, and the promise that it breaks (empty: none)."""
-WHEN_DUE = ACQUISITIONS | {"fused", "reclaim", "reopen"}
 
 
 class Applied(NamedTuple):
@@ -46,11 +45,14 @@ class Applied(NamedTuple):
 
 
 def applications(state: State, m: Message, scenario: Scenario) -> Iterator[Applied]:
-    """Yield everything that the store may do with ``m`` now; refusals have no ``part``."""
+    """Yield everything that the store may do with ``m`` now; refusals have no ``part``.
+
+    That something is not yet due makes a difference only where the sender hears of it.
+    """
     if m.dead:
         yield Applied(state, None)
         return
-    for due in (True, False) if m.kind in WHEN_DUE else (True,):
+    for due in (True, False) if m.kind == "fused" or (m.kind in ACQUISITIONS and listens(state, m)) else (True,):
         parts = range(scenario.partitions) if m.part == ANY else (m.part,)
         done = [found for part in parts if (found := applied_to(state, m, part, due, scenario))]
         for one in done:

@@ -92,7 +92,7 @@ class Explorer:
             layer = self._next_layer(layer, result)
             result.seconds, result.states = time.monotonic() - began, len(self._before)
             watch(result)
-            if result.violation or len(self._before) >= self._limit or time.monotonic() > self._until:
+            if result.violation or self._over():
                 return result
             result.depth += bool(layer)
         result.complete = not result.violation
@@ -112,9 +112,12 @@ class Explorer:
                 if not broken and new not in self._before:
                     self._before[new] = key
                     found.append(new)
-            if len(self._before) >= self._limit:
+            if self._over():
                 break
         return found
+
+    def _over(self) -> bool:
+        return len(self._before) >= self._limit or time.monotonic() > self._until
 
     def _violated(self, result: Result, key: Key, broken: str, *last: str) -> list[Key]:
         result.violation, result.trace = broken, [*self._way(key), *last]

@@ -94,7 +94,8 @@ def while_waiting(state: State, index: int, worker: Worker, scenario: Scenario) 
     m = message(state, worker.call)
     assert m is not None
     if m.kind in ACQUISITIONS:
-        remembered = worker._replace(phantoms=(*worker.phantoms, m.op)) if m.kind == "acquire_query" else worker
+        remembers = "give_up" in scenario.sends  # otherwise it makes no difference within these bounds
+        remembered = worker._replace(phantoms=(*worker.phantoms, m.op)) if remembers else worker
         left = with_message(with_worker(state, index, remembered), m._replace(told=LEFT))
         yield (f"W{index} hears nothing of", m, "and goes on"), stop(left, index), ""
         return
