@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.timeout(400))
+            item.add_marker(pytest.mark.timeout(600))
 
 
 @pytest.fixture
