@@ -36,9 +36,9 @@ MOODY: Final = (CoordinationError, Abandoned)
 """What may come of anything that is tried."""
 HOT: Final = 12
 """How many of the newest partitions people and workers name by their keys."""
-READY: Final = 24
+READY: Final = 32
 """How many claimable partitions the supplier keeps in store, so that work never runs out."""
-PAGE: Final = 8
+PAGE: Final = 16
 
 
 @dataclass(frozen=True)
@@ -256,13 +256,13 @@ class Supplier(Actor):
         """List some more when little is left."""
         if len(self.one.claimable(limit=READY)) < READY:
             self.one.run_supplier(self._list)
-        self.clock.sleep(self.draw.random())
+        self.clock.sleep(5 * self.draw.random())
 
     def _list(self, state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         place = state.get("cursor", 0)
         for number in range(place, place + PAGE):
             yield key_of(number)
-            if self.draw.random() < 0.1:
+            if self.draw.random() < 0.05:
                 yield Checkpoint({"cursor": number + 1})
         state["cursor"] = place + PAGE
 
@@ -273,7 +273,7 @@ class Sweeper(Actor):
     def do(self) -> None:
         """Sweep, and do one more thing."""
         self.one.sweep(limit=self.draw.choice((1, 3, 1000)))
-        self.clock.sleep(2 * self.draw.random())
+        self.clock.sleep(10 * self.draw.random())
         kind = self.draw.randrange(8)
         if kind == 0:
             self.one.act(self.draw.choice(ACTIONS), self.hot_key())
@@ -301,7 +301,9 @@ def play(part: Part) -> None:
     logging.getLogger("airflow_coordination").setLevel(logging.ERROR)  # missed renewals are what the run is about
     actor = ROLES[part.role](part)
     actor.main()
-    part.counts.write_text(json.dumps(actor.coordinator.short_counts()))
+    unfinished = part.counts.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(actor.coordinator.short_counts()))
+    unfinished.rename(part.counts)
 
 
 def driver_of(part: Part, task: str, tries: int, name: str, errand: tuple[str, int, str]) -> Part:

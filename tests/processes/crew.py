@@ -16,9 +16,18 @@ from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from typing import Final
 
 from tests.processes.cast import Part, address, driver_of, play
 from tests.processes.places import KILLED, STOPPED
+
+PRELOADED: Final = [
+    "tests.processes.cast",
+    "airflow_coordination.stores.sql.postgres_store",
+    "airflow_coordination.stores.sql.sqlite_store",
+    "airflow_coordination.stores.dynamodb",
+]
+"""What every process needs at once when it is started again."""
 
 
 class Crew:
@@ -31,7 +40,7 @@ class Crew:
     def __init__(self, draft: Part, draw: random.Random) -> None:
         self._draft, self._draw = draft, draw
         self._nursery = multiprocessing.get_context("forkserver")
-        self._nursery.set_forkserver_preload(["tests.processes.cast"])
+        self._nursery.set_forkserver_preload(PRELOADED)
         self._living: dict[int, tuple[BaseProcess, Part]] = {}
         self._stopped: list[tuple[float, int, BaseProcess]] = []
         self._starts: Counter[str] = Counter()
@@ -57,14 +66,14 @@ class Crew:
 
     def attend(self, until: float) -> None:
         """Wait until a moment of the monotonic clock; meanwhile start drivers, and again who was killed."""
-        while (left := self._next(until) - time.monotonic()) > 0:
-            for ready in wait([self._requests, *self._living], timeout=left):
+        while (now := time.monotonic()) < until:
+            self._continue(now)
+            for ready in wait([self._requests, *self._living], timeout=self._next(until) - now):
                 if ready is self._requests:
                     self._start_drivers()
                 else:
                     assert isinstance(ready, int)
                     self._bury(ready)
-            self._continue(time.monotonic())
 
     def _next(self, until: float) -> float:
         return min(until, self._stopped[0][0]) if self._stopped else until
