@@ -10,7 +10,7 @@ from typing import Any
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import PartitionNotFoundError, ProgressStateError
+from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotFoundError, ProgressStateError
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Lease, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
@@ -42,6 +42,8 @@ class Tenures:
     ) -> None:
         self._store, self._settings, self._settler = store, settings, settler
         self._clock, self._randomness = clock, randomness
+        self._unheard_begins: dict[Fence, tuple[Begin, Chain]] = {}
+        """What the next call under the same fence goes on with; a new write would take the old one for a rival's."""
 
     def start(self, partition: Partition, sent_at: float) -> Lease:
         """Return the lease on a partition acquired by a request sent at ``sent_at`` (own monotonic time)."""
@@ -57,19 +59,25 @@ class Tenures:
         :raises PartitionNotOwnedError: with ending *overtaken* when another driver process was first.
         """
         sent_at = self._clock.monotonic()
-        write = Begin(
-            source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
-        )
-        unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
-        chain = Chain(
-            fence.nonce, unknown, self._clock.now(), sent_at + self._settings.request_deadline.total_seconds()
-        )
+        write, chain = self._unheard_begins.pop(fence, None) or self._beginning(source, key, fence)
+        chain.deadline = sent_at + self._settings.request_deadline.total_seconds()
         with chain.lock:
-            answer = self._settler.settle("begin", write, chain)
+            try:
+                answer = self._settler.settle("begin", write, chain)
+            except OutcomeUnknownError:
+                self._unheard_begins[fence] = write, chain
+                raise
         partition = answer.partition if answer and answer.partition else self._read(source, key)
         if not partition.held_under(fence):
             raise not_owned(key, fence, partition)
         return self.start(partition, sent_at)
+
+    def _beginning(self, source: str, key: str, fence: Fence) -> tuple[Begin, Chain]:
+        write = Begin(
+            source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
+        )
+        unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
+        return write, Chain(fence.nonce, unknown, self._clock.now(), 0.0)
 
     def renew(self, lease: Lease) -> Lease:
         """Hold the lease for another ownership timeout. Repeated until heard or the lease's own deadline."""

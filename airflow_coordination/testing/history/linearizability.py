@@ -15,7 +15,7 @@ from airflow_coordination.testing.history.model import Model, State
 from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 
 MAX_STEPS: Final = 200_000
-_ENDINGS: Final = frozenset({Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
+_SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
 _WITHOUT_EFFECT: Final = frozenset({Told.NOTHING, Told.NOT_DONE})
 
 
@@ -60,9 +60,9 @@ class Search:
         self._path: list[tuple[int, int, State]] = []
 
     def _earlier(self, index: int) -> int:
-        """Return the calls, as bits, that this one repeats: the same ending of the same owner, its answer lost."""
+        """Return the calls, as bits, that this one repeats: the same write of the same owner, its answer lost."""
         made, bits = self._calls[index], 0
-        if made.kind not in _ENDINGS or made.told is not Told.OK:
+        if made.kind not in _SETTLED_LATER or made.told is not Told.OK:
             return 0
         for other in self._open:
             earlier = self._calls[other]

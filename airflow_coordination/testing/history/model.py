@@ -17,6 +17,8 @@ from airflow_coordination.testing.history.operations import NEVER, Kind, Operati
 Digests = tuple[str, ...]
 SLACK: Final = 1e-3
 """Seconds by which two readings of one clock may differ when they are written as numbers."""
+MOST_UNHEARD: Final = 3
+"""Acquisitions without an answer that are looked for between two calls on one partition, before a person's action."""
 
 ABSENT, UNASSIGNED, ASSIGNED, CLOSED, COMPLETED = "absent", "UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"
 FREED = "freed"
@@ -229,7 +231,9 @@ class Model:
     def _act(self, state: State, made: Operation) -> Iterator[State]:
         for before in _unseen(state, made):
             if before.status in _ACTIONS[made.kind]:
-                yield _acted(before, made.kind)
+                after = _acted(before, made.kind)
+                if made.told is Told.UNKNOWN or after.token <= made.result.get("token", after.token):
+                    yield after
 
     def _read(self, state: State, made: Operation) -> Iterator[State]:
         found = made.result
@@ -291,8 +295,11 @@ def _unseen(state: State, made: Operation) -> Iterator[State]:
         yield _reclaimed(state)
     if state.status == CLOSED:  # a sweep reopened it
         yield state._replace(status=UNASSIGNED)
-    if state.status in (ASSIGNED, CLOSED, UNASSIGNED, FREED):  # an acquisition without an answer took it
-        yield state._replace(status=ASSIGNED, token=state.token + 1, nonce="?", writer="", chain=-1)
+    if state.status in (ASSIGNED, CLOSED, UNASSIGNED, FREED):  # acquisitions without an answer took it
+        for token in range(state.token + 1, state.token + 1 + MOST_UNHEARD):
+            taken = state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1)
+            yield taken
+            yield _reclaimed(taken)
 
 
 def _shows(state: State, made: Operation) -> bool:

@@ -280,3 +280,18 @@ def test_s6_what_follows_a_completion_never_says_that_nothing_was_written(
         one.complete_and_get_next(lease, hint="b")
     store.back()
     assert status(one, "a") is PartitionStatus.COMPLETED
+
+
+def test_s6_a_driver_does_not_take_its_own_unheard_beginning_for_a_rivals(
+    c: SourceCoordinator, lease: Lease, store: Happening, clock: FakeClock
+) -> None:
+    """Found by the simulator: it retook from itself, which cost the partition a lost lease."""
+    driver = SourceCoordinator(store, "flights", "host/dag/run/task/0/1", max_lost_leases=1, clock=clock)
+    store.lose(applied=True)
+    with pytest.raises(OutcomeUnknownError):
+        driver.begin("a", lease.fence)
+    store.back()
+    begun = driver.begin("a", lease.fence)
+    assert begun.fence == lease.fence
+    driver.complete(begun)
+    assert status(c, "a") is PartitionStatus.COMPLETED
