@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +13,7 @@ from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.options import SHORTEST_TTL
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.testing.clock import FakeClock
@@ -51,7 +51,7 @@ def sql(url: str, clock: FakeClock) -> Place:
 
 def dynamodb(client: Any, clock: FakeClock, **where: str) -> Place:
     where |= {"table_name": uuid4().hex, "region": "us-east-1"}
-    options = DynamoDBOptions(**where, billing_mode="on_demand", ttl=timedelta(days=30))  # type: ignore[arg-type]
+    options = DynamoDBOptions(**where, billing_mode="on_demand", ttl=SHORTEST_TTL)  # type: ignore[arg-type]
     store = DynamoDBStore(options, clock, client=lambda _: client)
     key = {"sourceIdentifier": {"S": SOURCE}, "sourcePartitionKey": {"S": KEY}}
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
+from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Adopt, Begin, ChainWrite, Save
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.writes import Begin, ChainWrite, Save
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT
 from tests.model.messages import KEY, SOURCE, Messages
@@ -45,17 +47,32 @@ class Stage(Messages):
         if step.verb in ("applies", "refuses"):
             return self.deliver(step)
         if step.verb == "learns":
-            return "ok" if self.sent[step.op]() else "refused"
+            return self.renewed(self.leases[step.who])
         if step.verb == "adopts":
-            fence = self.seen().fence
-            assert fence is not None
-            write = Adopt(source=SOURCE, key=KEY, fence=fence, owner=self.owner(step.who))
-            return "adopted" if self.store.write(write).applied else "refused"
+            return self.adopted(step)
         if step.verb == "starts":
             return self.second_driver(step)
         if step.verb == "does not find":
             return "found" if self.store.find_nonce(SOURCE, op_id(step.op)) else "not found"
         return self.time_to_live()
+
+    def renewed(self, lease: Lease) -> str:
+        """Return what the real coordinator makes of the answer to one more copy of a renewal."""
+        try:
+            self.tenures.renew(lease)
+        except PartitionNotOwnedError:
+            return "refused"
+        return "ok"
+
+    def adopted(self, step: Step) -> str:
+        """Put the running tenure under the watch of a later try, as the real coordinator does."""
+        settings = Settings(ownership_timeout=TIMEOUT)
+        by = Acquisition(
+            self.store, SOURCE, self.owner(step.who), settings, self.settler, self.tenures, self.clock, self.ops
+        )
+        fence = self.seen().fence
+        assert fence is not None
+        return "adopted" if by.adopt(KEY, fence) else "refused"
 
     def time_to_live(self) -> str:
         """Let TTL do what it does: at once while a message lives, otherwise after years."""
