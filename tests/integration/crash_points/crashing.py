@@ -24,6 +24,7 @@ class Crashes:
 
     def __init__(self, operation: Operation, opens: Opens, clock: FakeClock, task: str = "task") -> None:
         self._operation, self._opens, self._clock, self._task = operation, opens, clock, task
+        self._plain = opens({})
         self.runs = 0
 
     def run(self, faults: Faults) -> tuple[dict[str, Any], Sequence[str], bool]:
@@ -31,18 +32,19 @@ class Crashes:
         self.runs += 1
         operation = self._operation
         source, settings = f"run-{self.runs}", operation.settings
-        scene = Scene(self._opens, source, self._clock, settings, operation.passes, operation.steps)
+        scene = Scene(self._plain.process, source, self._clock, settings, operation.passes, operation.steps)
         operate = operation.prepare(scene)
-        dying = self._opens({**operation.faults, **faults})
+        dying, living = self._opens({**operation.faults, **faults}), self._opens({})
         try:
             operate(scene.process(store=dying.process))
         except Crash:
             assert dying.crashed
-        dying.deliver()
-        survivor = scene.process(3, task=self._task)
+        dying.end()
+        survivor = scene.process(3, living.process, self._task)
         operation.recover(scene, survivor)
         scene.drain(survivor)
-        return scene.account() | {"counts": operation.counts(scene, survivor)}, dying.calls, dying.crashed
+        living.end()
+        return scene.account() | {"counts": operation.counts(scene, scene.process())}, dying.calls, dying.crashed
 
     def at_every_call(self) -> int:
         """End the process before and after each call; return how many calls there are."""
@@ -51,6 +53,7 @@ class Crashes:
         for number, name in enumerate(calls, 1):
             for crash in CRASHES:
                 self._same({number: crash}, expected, name)
+        self._plain.end()
         return len(calls)
 
     def after_every_lost_answer(self) -> None:

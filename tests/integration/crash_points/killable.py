@@ -39,8 +39,8 @@ class Killable(Protocol):
     def process(self) -> PartitionStore:
         """What the process sees of the store."""
 
-    def deliver(self) -> None:
-        """Apply what comes late."""
+    def end(self) -> None:
+        """Apply what comes late, and give back what the process has open."""
 
 
 class SmallPages(FaultyStore):
@@ -51,6 +51,9 @@ class SmallPages(FaultyStore):
     @property
     def process(self) -> PartitionStore:
         return self
+
+    def end(self) -> None:
+        self.deliver()
 
 
 class SmallPagesOnDynamoDB(ForwardingStore):
@@ -63,7 +66,7 @@ class SmallPagesOnDynamoDB(ForwardingStore):
 
     def __init__(self, store: PartitionStore, client: FaultyClient) -> None:
         super().__init__(store)
-        self._client, self.deliver = client, client.deliver
+        self._client, self.end = client, client.deliver
 
     @property
     def process(self) -> PartitionStore:
@@ -156,7 +159,7 @@ class SmallPagesOnSql(ForwardingStore):
     def calls(self) -> list[str]:
         return self._statements.calls
 
-    def deliver(self) -> None:
+    def end(self) -> None:
         self.store.close()
 
 

@@ -12,7 +12,7 @@ from tests.integration.crash_points.scenes import LEASE, MINUTE, Scene, acquired
 
 Operate = Callable[[SourceCoordinator], object]
 """Carries the operation out in the process that dies."""
-MONTHS = 5
+MONTHS = 4
 
 
 def nothing(scene: Scene, one: SourceCoordinator) -> None:
@@ -46,10 +46,10 @@ class Operation:
 
 
 def months(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
-    """Supply five months, in pages of four and one."""
+    """Supply four months: three before the checkpoint, in two pages, and one after it."""
     for month in range(state.get("last", 0) + 1, MONTHS + 1):
         yield PartitionIdentifier(f"2013-{month:02}", payload={"month": month})
-        if month % 4 == 0:
+        if month % 3 == 0:
             yield Checkpoint({"last": month})
     state["last"] = MONTHS
 

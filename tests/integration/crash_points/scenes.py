@@ -12,7 +12,6 @@ from airflow_coordination.leases import Block, Lease, PartitionStatus, SourceCoo
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.crash_points.killable import Opens
 
 MINUTE = timedelta(minutes=1)
 LEASE = 10 * MINUTE
@@ -32,7 +31,7 @@ class SeedOrder(Randomness):
 class Scene:
     """A source, and the processes of one Airflow task on one host, one try after the other.
 
-    :param opens: opens the store for a process that meets faults.
+    :param store: for processes that nothing happens to.
     :param source: the source's name.
     :param clock: decides for the store, too.
     :param settings: of the coordinator.
@@ -40,7 +39,7 @@ class Scene:
     :param steps: how often one pass over a partition saves its progress.
     """
 
-    opens: Opens
+    store: PartitionStore
     source: str
     clock: FakeClock
     settings: dict[str, Any]
@@ -55,8 +54,9 @@ class Scene:
         """Return a new process: this task's ``attempt``-th try, on the same host as all."""
         owner = f"host/dag/run/{task}/0/{attempt}"
         settings = {"max_closed_count": self.passes, **self.settings}
-        on = store or self.opens({}).process
-        return SourceCoordinator(on, self.source, owner, clock=self.clock, randomness=SeedOrder(), **settings)
+        return SourceCoordinator(
+            store or self.store, self.source, owner, clock=self.clock, randomness=SeedOrder(), **settings
+        )
 
     def work(self, one: SourceCoordinator, lease: Lease) -> None:
         """Go on with a partition's pass where its progress is, and end it."""
