@@ -59,7 +59,8 @@ class Tenures:
         :raises PartitionNotOwnedError: with ending *overtaken* when another driver process was first.
         """
         sent_at = self._clock.monotonic()
-        write, chain = self._unheard_begins.pop(fence, None) or self._beginning(source, key, fence)
+        unheard = self._unheard_begins.pop(fence, None)
+        write, chain = unheard or self._beginning(source, key, fence)
         chain.deadline = sent_at + self._settings.request_deadline.total_seconds()
         with chain.lock:
             try:
