@@ -22,6 +22,7 @@ from airflow_coordination.leases.clock import Randomness, SystemClock
 from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.metrics import CountingMetrics, Metric
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import FileLog, RecordedCoordinator
@@ -129,6 +130,14 @@ class CountedCoordinator(SourceCoordinator):
         return counts
 
 
+def _open(url: str) -> PartitionStore:
+    if not url.startswith("dynamodb:"):
+        return open_store(url)
+    from tests.processes.amazon import open_dynamodb
+
+    return open_dynamodb(url)
+
+
 class Actor:
     """One process.
 
@@ -140,7 +149,7 @@ class Actor:
         self.draw = random.Random(f"{part.seed} {part.name}")
         self.clock = HastyClock(part.haste)
         self.coordinator = CountedCoordinator(
-            DiskWatch(open_store(part.url), part.directory),
+            DiskWatch(_open(part.url), part.directory),
             SOURCE,
             part.owner,
             settings=part.settings,

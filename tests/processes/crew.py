@@ -25,7 +25,7 @@ PRELOADED: Final = [
     "tests.processes.cast",
     "airflow_coordination.stores.sql.postgres_store",
     "airflow_coordination.stores.sql.sqlite_store",
-    "airflow_coordination.stores.dynamodb",
+    "tests.processes.amazon",
 ]
 """What every process needs at once when it is started again."""
 

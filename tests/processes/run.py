@@ -22,6 +22,7 @@ from tests.processes.cast import SOURCE, Part
 from tests.processes.crew import Crew
 from tests.processes.examine import Examination, Findings
 from tests.processes.finish import finish, read_all
+from tests.processes.on_dynamodb import dynamodb
 from tests.processes.on_postgresql import postgresql
 from tests.processes.on_sqlite import sqlite
 from tests.processes.places import KILLED, STOPPED, Place
@@ -31,6 +32,7 @@ from tests.simulation.behaviour import Habits
 PATIENCE: Final = 60.0
 """Seconds within which everything must come to an end when the faults are over (promise L1)."""
 PLACES: Final[Mapping[str, Callable[[Path], AbstractContextManager[Place]]]] = {
+    "dynamodb": dynamodb,
     "postgresql": postgresql,
     "sqlite": sqlite,
 }
@@ -114,7 +116,7 @@ class Run:
         if fault == KILLED:
             self.crew.kill()
         elif fault == STOPPED:
-            self.crew.stop(self.place.lease * self.draw.uniform(1.1, 2.2))
+            self.crew.stop((self.place.lease + self.place.behind) * self.draw.uniform(1.1, 2.2))
         else:
             self.place.meet(fault)
 
