@@ -97,7 +97,7 @@ HOLES = (
     hole("H22", "the global state is saved after the partitions it covers", {"state_after_pages": False}, "S11",
          sends={"acquire_query": 1, "create": 2, "save_state": 1}, workers=0, suppliers=1, partitions=2,
          pages=((0,), (1,))),
-    hole("H23", "the global state is saved under the supplier's fence", {"state_under_fence": False}, "S10",
+    hole("H23", "the global state is saved in the supplier's chain", {"state_under_fence": False}, "S10",
          sends={"acquire_query": 2, "create": 3, "save_state": 3}, workers=0, suppliers=2, partitions=2,
          pages=((0,), (1,))),
 )  # fmt: skip
