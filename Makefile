@@ -50,6 +50,12 @@ test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreS
 
 MINUTES ?= 30
 
+.PHONY: proof
+proof: .venv/ready ## Break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
+	@scripts/system_packages.sh java postgresql
+	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	$(RUN) python -m tests.proof --minutes $(MINUTES)
+
 .PHONY: model
 model: .venv/ready ## Explore the lease protocol's model within wide bounds, for MINUTES (default 30)
 	$(BIN)/python -m tests.model --minutes $(MINUTES)

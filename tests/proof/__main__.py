@@ -1,0 +1,67 @@
+"""``make proof MINUTES=60``: break what can be broken for so long, and write what came of it to docs/reliability.md.
+
+It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.proof import page, parts
+from tests.proof.ledger import Ledger
+
+LEDGER = Path(".work/proof/ledger.jsonl")
+
+
+def main() -> int:
+    """Run what was asked for; return 1 if anything is broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.proof", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long (60)")
+    parser.add_argument(
+        "--only", action="append", metavar="PART", help="mutants, model, simulation:STORE, processes:STORE"
+    )
+    parser.add_argument("--ledger", type=Path, default=LEDGER, help=f"what was run so far ({LEDGER})")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    given = parser.parse_args()
+    ledger = Ledger(given.ledger)
+    if not given.page:
+        for name in given.only or _due(ledger):
+            _run(name, given.minutes * 60, ledger, alone=bool(given.only))
+    if not given.only:
+        page.write(ledger)
+        print(f"written: {page.PAGE}")
+    return int(_is_broken(ledger))
+
+
+def _due(ledger: Ledger) -> list[str]:
+    once = ["mutants"] if not ledger.has("mutants") else []
+    return [*once, "model", *(f"{kind}:{store}" for kind, stores in parts.STORES.items() for store in stores)]
+
+
+def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
+    print(f"{name} …", flush=True)
+
+    def say(text: str) -> None:
+        print(f"{name}: {text}", flush=True)
+
+    kind, _, store = name.partition(":")
+    if kind == "mutants":
+        parts.mutants(ledger, say)
+    elif kind == "model":
+        parts.model(seconds * (1 if alone else parts.MODEL_SHARE), ledger, say)
+    else:
+        run = {"simulation": parts.simulation, "processes": parts.processes}[kind]
+        run(store, seconds * (1 if alone else parts.STORES[kind][store]), ledger, say)
+
+
+def _is_broken(ledger: Ledger) -> bool:
+    simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
+    real = (line["violations"] for store in parts.STORES["processes"] for line in ledger.lines(f"processes {store}"))
+    once = (line["wrong"] for part in ("mutants", "model") for line in list(ledger.lines(part))[-1:])
+    return any([*simulated, *real, *once])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""What was run and what came of it: one line of JSON for each part, so that a long proof can be made in pieces."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+Line = dict[str, Any]
+
+
+class Ledger:
+    """A file of lines.
+
+    :param path: of the file; made with its first line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.code = _commit()
+
+    def add(self, part: str, figures: Line) -> None:
+        """Append what came of a part, with the commit that it was run on."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        line = {"part": part, "code": self.code, "at": datetime.now(UTC).isoformat(timespec="seconds"), **figures}
+        with self._path.open("a") as file:
+            file.write(f"{json.dumps(line)}\n")
+
+    def lines(self, part: str) -> Iterator[Line]:
+        """Yield the lines of a part, the oldest first; one that was cut off is left out."""
+        if self._path.exists():
+            for text in self._path.read_text().split("\n")[:-1]:
+                line = json.loads(text)
+                if line["part"] == part:
+                    yield line
+
+    def has(self, part: str) -> bool:
+        """Return whether a part was already run on this commit."""
+        return any(line["code"] == self.code for line in self.lines(part))
+
+
+def _commit() -> str:
+    """Return the commit that is checked out, marked if there is more than it."""
+    said = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "unknown"

@@ -1,0 +1,161 @@
+"""``docs/reliability.md``, written from the ledger."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from tests.proof.ledger import Ledger, Line
+from tests.proof.parts import STORES
+from tests.simulation.faults import Fault
+
+PAGE: Final = Path("docs/reliability.md")
+_CONTENDED: Final = ("refused", "unknown", "partitions")
+LIBRARIES: Final = ("sqlalchemy", "psycopg", "boto3", "greenlet", "hypothesis")
+HEAD: Final = """# Reliability, in figures
+
+What was done to the lease protocol, and what came of it. Every operation below was a call of the real coordinator on
+a real store, noted before it was made. Afterwards a checker looked for an order of the calls on each partition that the
+[state table](explanation/protocol.md) explains (promises S1 to S3, S5 to S8, S10 to S12), and whether everything came
+to an end when the faults did (L1). Which test proves which promise is in [another table](reference/promises.md).
+
+`make proof MINUTES=60` does all of this for an hour, goes on where the last time ended, and writes this page.
+"""
+SIMULATED: Final = """
+## In virtual time
+
+Workers with their drivers and retries, suppliers, sweepers and people run the real code in one thread, where every call
+is a message that takes time and may meet a fault. One seed is one run: `python -m tests.simulation --store dynamodb
+--seed 17` shows it again. The DynamoDB store runs on an engine in the same process, which is compared with DynamoDB
+Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
+"""
+REAL: Final = """
+## On real processes
+
+Eight workers, a supplier, a sweeper and people, each a process of its own, on a real server or file. A run counts only
+if there was enough contention: per 1,000 operations at least 2 refused calls, 5 lost races, 20 partitions that somebody
+had held before, and 1 outcome that nobody learnt. `python -m tests.processes --store postgresql --seconds 90` is one.
+"""
+MUTANTS: Final = """
+## The checks themselves
+
+A checker that finds nothing may be blind. So the real code is broken on purpose, one condition at a time, and every
+broken version must be caught: `python -m tests.mutants`.
+"""
+MODEL: Final = """
+## The model
+
+The rules without the code: [an explorer](explanation/model.md) tries every order of messages within bounds. Each rule
+is also loosened, to see what it prevents: `make model`.
+"""
+
+
+def write(ledger: Ledger, path: Path = PAGE) -> None:
+    """Write the page."""
+    path.write_text("".join(_sections(ledger)))
+
+
+def _sections(ledger: Ledger) -> Iterable[str]:
+    yield HEAD
+    yield SIMULATED
+    yield from _simulated(ledger)
+    yield REAL
+    yield from _real(ledger)
+    yield MUTANTS
+    yield from _last(ledger, "mutants", _mutants)
+    yield MODEL
+    yield from _last(ledger, "model", _model)
+    yield from _versions(ledger)
+
+
+def _table(*rows: Sequence[object]) -> str:
+    lines = [" | ".join(str(cell) for cell in row) for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+    return "\n" + "".join(f"| {line} |\n" for line in lines)
+
+
+def _faults(lines: Iterable[Line]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for line in lines:
+        total.update(line["faults"])
+    return total
+
+
+def _sum(lines: Iterable[Line], field: str) -> int:
+    return sum(line[field] for line in lines)
+
+
+def _simulated(ledger: Ledger) -> Iterable[str]:
+    found = {store: list(ledger.lines(f"simulation {store}")) for store in STORES["simulation"]}
+    every = [line for lines in found.values() for line in lines]
+    rows = [_simulated_row(store, lines) for store, lines in {**found, "together": every}.items()]
+    yield _table(("store", "seeds", "operations", "faults", "violations"), *rows)
+    told: Counter[str] = Counter()
+    for line in every:
+        told.update({name: count for name, count in line["told"].items() if ":" not in name})
+    yield f"\nWhat callers were told: {', '.join(f'{name} {count:,}' for name, count in told.most_common())}.\n"
+    named = [(Fault[name].value, f"{count:,}") for name, count in _faults(every).most_common()]
+    yield _table(("fault", "times"), *named)
+
+
+def _simulated_row(store: str, lines: list[Line]) -> tuple[object, ...]:
+    figures = (_sum(lines, "seeds"), _sum(lines, "operations"), _faults(lines).total())
+    return (store, *(f"{figure:,}" for figure in figures), sum(len(line["broken"]) for line in lines))
+
+
+def _real(ledger: Ledger) -> Iterable[str]:
+    found = [list(ledger.lines(f"processes {store}")) for store in STORES["processes"]]
+    heads = ("store", "runs", "seconds", "operations", "faults", "refused", "unknown", "partitions", "violations")
+    yield _table((*heads, "too little contention"), *(_real_row(lines) for lines in found if lines))
+    for lines in filter(None, found):
+        yield f"\n{lines[-1]['store']}:\n"
+        yield _table(("fault", "times"), *((name, f"{count:,}") for name, count in _faults(lines).most_common()))
+
+
+def _real_row(lines: list[Line]) -> tuple[object, ...]:
+    seconds, operations = sum(line["seconds"] for line in lines), _sum(lines, "operations")
+    figures = (seconds, operations, _faults(lines).total(), *(_sum(lines, name) for name in _CONTENDED))
+    broken = sum(len(line["violations"]) for line in lines)
+    idle = sum(bool(line["lacking"]) for line in lines)
+    return (lines[-1]["store"], len(lines), *(f"{figure:,.0f}" for figure in figures), broken, idle)
+
+
+def _last(ledger: Ledger, part: str, show: object) -> Iterable[str]:
+    lines = list(ledger.lines(part))
+    if lines and callable(show):
+        yield from show(lines[-1])
+    else:
+        yield "\nNot run yet.\n"
+
+
+def _mutants(line: Line) -> Iterable[str]:
+    by = Counter(name.partition(":")[0] for name in line["by"].values())
+    yield (
+        f"\n{line['caught']} of {line['mutants']} were caught (commit {line['code']}), the slowest after "
+        f"{line['slowest']:,} operations. What caught them: "
+        f"{', '.join(f'{name} {count}' for name, count in by.most_common())}.\n"
+    )
+
+
+def _model(line: Line) -> Iterable[str]:
+    yield (
+        f"\n{line['scenarios']} scenarios (commit {line['code']}): {line['states']:,} states, {line['edges']:,} steps, "
+        f"{line['complete']} explored to their end within their bounds, the others for their share of the time; "
+        f"{len(line['wrong'])} not as they should be.\n"
+    )
+
+
+def _versions(ledger: Ledger) -> Iterable[str]:
+    parts = [f"{kind} {store}" for kind, stores in STORES.items() for store in stores]
+    codes: dict[str, list[str]] = {}
+    for part in parts:
+        for line in ledger.lines(part):
+            codes.setdefault(line["code"], []).append(line["at"][:10])
+    made = ", ".join(f"`{code}` ({min(days)})" for code, days in codes.items())
+    libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    python = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    yield f"\n## Versions\n\nMade on the commits {made}. {python}, {libraries}.\n"

@@ -1,0 +1,98 @@
+"""The parts of the proof. Each begins where the ledger ends, and comes back when its time is over."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.mutants.catalogue import CONTROLS, MUTANTS
+from tests.mutants.runner import all_tried, is_as_expected
+from tests.proof.ledger import Ledger
+from tests.simulation.batch import Tally, run
+
+JOBS: Final = 2
+SLICE: Final = 240.0
+"""Seconds of one run of real processes; every slice ends with all its work done and checked."""
+NOTE_EVERY: Final = 60.0
+"""Seconds of simulation that an interruption may cost."""
+Say = Callable[[str], object]
+
+
+def simulation(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
+    """Simulate seeds that were not run yet."""
+    first = max((line["first"] + line["seeds"] for line in ledger.lines(f"simulation {store}")), default=0)
+    begun = noted = time.monotonic()
+    unnoted, operations = Tally(store, first), 0
+    for found in run(store, first, sys.maxsize, seconds, JOBS):
+        unnoted, operations = unnoted + found, operations + found.operations
+        if time.monotonic() - noted > NOTE_EVERY:
+            ledger.add(f"simulation {store}", vars(unnoted))
+            noted, unnoted = time.monotonic(), Tally(store, unnoted.first + unnoted.seeds)
+            say(f"{operations:,} operations, {operations / (noted - begun):,.0f} a second")
+    if unnoted.seeds:
+        ledger.add(f"simulation {store}", vars(unnoted))
+
+
+def processes(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
+    """Let real processes work, slice by slice, each with a seed of its own."""
+    seed = max((line["seed"] for line in ledger.lines(f"processes {store}")), default=0)
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > 30:
+        seed += 1
+        with tempfile.TemporaryDirectory() as scratch:
+            report = Path(scratch) / "report"
+            command = [sys.executable, "-m", "tests.processes", "--store", store, "--json", str(report)]
+            subprocess.run([*command, "--seconds", f"{min(SLICE, left):.0f}", "--seed", str(seed)], check=False)
+            if not report.exists():
+                raise RuntimeError(f"the processes on {store} left no report; run it again: {' '.join(command)}")
+            figures = json.loads(report.read_text())
+        ledger.add(f"processes {store}", figures)
+        say(f"{figures['operations']:,} operations, {sum(figures['faults'].values()):,} faults")
+
+
+def mutants(ledger: Ledger, say: Say) -> None:
+    """Try every mutant, once for each commit."""
+    verdicts = list(all_tried([*CONTROLS, *(mutant.name for mutant in MUTANTS)], JOBS))
+    wrong = [verdict.name for verdict in verdicts if not is_as_expected(verdict)]
+    caught = [verdict for verdict in verdicts if verdict.caught_by]
+    figures = {
+        "mutants": len(MUTANTS),
+        "caught": len(caught),
+        "wrong": wrong,
+        "slowest": max((verdict.operations for verdict in caught), default=0),
+        "by": {verdict.name: verdict.caught_by for verdict in caught},
+    }
+    ledger.add("mutants", figures)
+    say(f"{len(caught)} of {len(MUTANTS)} mutants were caught")
+
+
+def model(seconds: float, ledger: Ledger, say: Say) -> None:
+    """Explore the model within its wide bounds, each scenario for its share of the time."""
+    from tests.model.__main__ import MOST_STATES, runs
+    from tests.model.explorer import Explorer
+
+    chosen, ends = list(runs([], wide=True)), time.monotonic() + seconds
+    states = edges = complete = 0
+    wrong = []
+    for number, one in enumerate(chosen):
+        share = (ends - time.monotonic()) / (len(chosen) - number)
+        result = Explorer(one.scenario, MOST_STATES, time.monotonic() + share).run()
+        states, edges, complete = states + result.states, edges + result.edges, complete + result.complete
+        wrong += [one.name] if one.fails(result) else []
+    figures = {"scenarios": len(chosen), "complete": complete, "states": states, "edges": edges, "wrong": wrong}
+    ledger.add("model", figures)
+    say(f"{states:,} states, {edges:,} edges")
+
+
+STORES: Final[Mapping[str, Mapping[str, float]]] = {
+    "simulation": {"in_memory": 0.42, "sqlite": 0.09, "dynamodb": 0.09},
+    "processes": {"postgresql": 0.24, "sqlite": 0.06, "dynamodb": 0.06},
+}
+"""Shares of the time."""
+MODEL_SHARE: Final = 0.04
