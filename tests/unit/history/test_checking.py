@@ -1,0 +1,206 @@
+"""The history checker: what it must explain, and what it must refuse to explain."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import Block, Lease, SourceCoordinator
+from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.testing.history import (
+    FileLog,
+    Kind,
+    MemoryLog,
+    Operation,
+    RecordedCoordinator,
+    Told,
+    check,
+    metrics_are_exact,
+    read_logs,
+    the_global_state_grows,
+)
+
+SETTINGS = Settings(ownership_timeout=timedelta(minutes=1), request_deadline=timedelta(seconds=5))
+ONE, TWO = Block("d", "/1", "one"), Block("d", "/2", "two")
+
+
+class Source:
+    """A source of partition ``a``, two owners of it, and their history."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.log = MemoryLog(lambda: self.clock.now().timestamp())
+        self.store = FaultyStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
+        self.first, self.second = self.owner("first"), self.owner("second")
+        self.first.create_partitions(["a"])
+
+    def owner(self, name: str) -> RecordedCoordinator:
+        one = SourceCoordinator(self.store, "flights", f"h/d/r/{name}/0/1", settings=SETTINGS, clock=self.clock)
+        return RecordedCoordinator(one, self.log, name)
+
+    def acquired(self, by: RecordedCoordinator) -> Lease:
+        lease = by.get_next_partition()
+        assert lease is not None
+        return lease
+
+    def lose(self, *, applied: bool) -> None:
+        """Lose the answer of the next write, and all that follow."""
+        next_call = len(self.store.calls) + 1
+        self.store.faults = dict.fromkeys(range(next_call, next_call + 500), Fault.UNAVAILABLE)
+        self.store.faults[next_call] = Fault.APPLIED if applied else Fault.NOT_APPLIED
+
+    def last(self, kind: Kind) -> Operation:
+        return [made for made in self.log.operations if made.kind is kind][-1]
+
+    @property
+    def broken(self) -> list[str]:
+        return [violation.promise for violation in check(self.log.operations, SETTINGS)]
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+def taken_over(source: Source) -> tuple[Lease, Lease]:
+    """Return the lease of an owner that was lost, and that of its successor."""
+    lost = source.first.save_progress_state(source.acquired(source.first), {"n": 1}, [ONE])
+    source.clock.advance(timedelta(minutes=2))
+    return lost, source.acquired(source.second)
+
+
+def test_two_owners_after_each_other_are_explained(source: Source) -> None:
+    lost, mine = taken_over(source)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.complete(lost)
+    source.second.complete(mine, [TWO])
+    source.second.partition("a")
+    source.second.published("a")
+    assert source.broken == []
+    assert source.last(Kind.PUBLISHED).result == {"published": {"d": ("one", "two")}}
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_lost_answer_is_explained_either_way(source: Source, applied: bool) -> None:
+    lease = source.acquired(source.first)
+    source.lose(applied=applied)
+    with pytest.raises(OutcomeUnknownError):
+        source.first.complete(lease, [ONE])
+    source.store.faults = {}
+    source.second.partition("a")
+    source.second.published("a")
+    assert source.broken == []
+
+
+def test_s2_a_zombie_that_is_believed_is_found(source: Source) -> None:
+    lost, _ = taken_over(source)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.complete(lost)
+    source.last(Kind.COMPLETE).told = Told.OK
+    assert source.broken == ["S5"]
+
+
+def test_s6_a_refusal_of_what_was_applied_is_found(source: Source) -> None:
+    lease = source.acquired(source.first)
+    source.first.complete(lease)
+    source.last(Kind.COMPLETE).told = Told.NOT_DONE
+    source.second.partition("a")
+    assert source.broken == ["S5"]
+
+
+def test_s8_an_acquisition_before_the_lease_has_ended_is_found(source: Source) -> None:
+    taken_over(source)
+    early = source.last(Kind.ACQUIRE)
+    early.invoked, early.answered = early.invoked - 100, early.answered - 100
+    assert source.broken == ["S5"]
+
+
+def test_s12_a_block_that_nobody_named_is_found(source: Source) -> None:
+    source.first.complete(source.acquired(source.first), [ONE])
+    source.first.published("a")
+    source.last(Kind.PUBLISHED).result = {"published": {"d": ("one", "stranger")}}
+    assert source.broken == ["S5"]
+
+
+def test_progress_of_a_refused_save_is_found(source: Source) -> None:
+    taken_over(source)
+    source.last(Kind.ACQUIRE).result = {**source.last(Kind.ACQUIRE).result, "progress": '{"n":2}'}
+    assert source.broken == ["S5"]
+
+
+def test_s1_one_nonce_for_two_is_found(source: Source) -> None:
+    taken_over(source)
+    first, second = [made for made in source.log.operations if made.kind is Kind.ACQUIRE]
+    second.result = {**second.result, "nonce": first.result["nonce"]}
+    assert "S1" in source.broken
+
+
+def test_calls_at_the_same_time_are_put_in_the_order_that_explains_them(source: Source) -> None:
+    lost, mine = taken_over(source)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.save_progress_state(lost, {"n": 2})
+    source.second.complete(mine)
+    refused, acquired = source.last(Kind.SAVE), source.log.operations[3]
+    assert acquired.kind is Kind.ACQUIRE
+    refused.invoked = acquired.invoked - 1  # the refusal came after the acquisition that it follows
+    ordered = sorted(source.log.operations, key=lambda made: made.invoked)
+    assert check(ordered, SETTINGS) == []
+    refused.answered = acquired.invoked - 0.5  # now it came before anybody had taken the lease over…
+    acquired.invoked = refused.invoked + 1
+    refused.invoked -= 90
+    refused.answered -= 90  # …and before the lease could have ended
+    assert [v.promise for v in check(sorted(ordered, key=lambda made: made.invoked), SETTINGS)] == ["S5"]
+
+
+def test_s2_counts_that_differ_from_the_history_are_found(source: Source) -> None:
+    lost, _ = taken_over(source)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.complete(lost)
+    calls = source.log.operations
+    assert list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 1, Metric.ACQUIRED: 1})) == []
+    assert len(list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 2}))) == 2
+
+
+def test_s10_a_global_state_that_moves_back_is_found(source: Source) -> None:
+    for number in (1, 3, 2):
+        source.clock.advance(1)
+        made = source.log.call("reader", Kind.STATE, "", None, {})
+        source.log.answer(made, Told.OK, {"state": {"n": number}})
+    found = list(the_global_state_grows(source.log.operations, lambda state: float(state["n"])))
+    assert [violation.promise for violation in found] == ["S10"]
+
+
+def test_a_killed_process_leaves_its_call_and_no_answer(tmp_path: Path) -> None:
+    source = Source()
+    log = FileLog(tmp_path / "first", lambda: source.clock.now().timestamp())
+    one = RecordedCoordinator(source.first.coordinator, log, "first")
+    lease = one.get_next_partition()
+    assert lease is not None
+    source.store.faults = {len(source.store.calls) + 1: Fault.CRASH_AFTER}
+    with pytest.raises(Crash):
+        one.complete(lease, [ONE])
+    log.close()
+    (tmp_path / "cut off").write_text('[0,"second"')
+    acquired, completed = read_logs(sorted(tmp_path.iterdir()))
+    assert (acquired.told, completed.told) == (Told.OK, Told.UNKNOWN)
+    assert completed.given["blocks"] == source.last(Kind.CREATE).given.get("blocks", completed.given["blocks"])
+
+
+def test_a_history_without_the_calls_of_the_killed_raises_false_alarms(source: Source) -> None:
+    """Why every call is noted before it is made."""
+    lease = source.acquired(source.first)
+    source.store.faults = {len(source.store.calls) + 1: Fault.CRASH_AFTER}
+    with pytest.raises(Crash):
+        source.first.complete(lease)
+    source.store.crashed = False
+    source.second.partition("a")
+    assert source.broken == []
+    without = [made for made in source.log.operations if made.kind is not Kind.COMPLETE]
+    assert [violation.promise for violation in check(without, SETTINGS)] == ["S5"]
