@@ -28,6 +28,8 @@ T = TypeVar("T")
 Unheard = Callable[[StoreUnavailableError | OutcomeUnknownError], object]
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
+FORGOTTEN = "the store no longer remembers this tenure"
+"""Why nobody can say any more what became of a write: its place in the ring was used again, or the item is gone."""
 
 
 class Verdict(Enum):
@@ -217,7 +219,7 @@ class Settler:
         attempts = self.attempts(action, doubtful=True)
         heads = attempts.hear(lambda: self._store.heads(write.source, key=write.key))
         if not any(head.op == write.op for head in heads):
-            raise OutcomeUnknownError(action, "the store no longer remembers this tenure")
+            raise OutcomeUnknownError(action, FORGOTTEN)
 
     def _deadline(self) -> float:
         return self._clock.monotonic() + self._seconds

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from airflow_coordination.leases import Block, Lease
+from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
     CoordinationError,
@@ -101,7 +102,8 @@ class Hands:
         """Return a finished piece of output, unlike all others."""
         self._made += 1
         name = f"{self.one.process}-{self._made}"
-        return Block(DATASET, f"/out/{name}", name, rows=1, bytes=1)
+        mode: Mode = "append" if self._random.random() < 0.1 else "replace"
+        return Block(DATASET, f"/out/{name}", name, rows=1, bytes=1, mode=mode)
 
     def blocks(self) -> list[Block]:
         """Return none, one or two of them."""

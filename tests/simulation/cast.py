@@ -88,6 +88,8 @@ class Worker:
                 break
         if self._draw.random() < 0.7:
             self._hands.insist(lambda: self._end_for_driver(lease))
+        elif self._draw.random() < 0.5:  # as if there were no driver; refused if it has begun
+            self._hands.insist(lambda: self._one.give_up(lease))
 
     def _end_for_driver(self, lease: Lease) -> bool:
         if self._draw.random() < 0.5:
@@ -172,11 +174,12 @@ class SupplierNode(Restarted):
 
     def _list(self, state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         known = self._stage.keys[: self._draw.randint(1, len(self._stage.keys))]
-        for item in listed(known, state):
+        again = self._draw.random() < 0.2  # lists everything anew: what exists stays, what has gone comes back
+        for item in known if again else listed(known, state):
             if self._draw.random() < 0.1:
                 self._clock.sleep(self._draw.random() * self._stage.settings.ownership_timeout.total_seconds() * 2)
             yield item
-            if self._draw.random() < 0.2:
+            if not again and self._draw.random() < 0.2:
                 yield Checkpoint({"cursor": known.index(item) + 1})
 
 

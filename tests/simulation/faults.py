@@ -52,11 +52,13 @@ class Weather:
     :param source: seeded.
     :param temper: multiplies all chances.
     :param without: names of faults that do not happen.
+    :param gusts: the chance that one fault is followed by another.
     """
 
     source: random.Random
     temper: float = 1.0
     without: frozenset[str] = frozenset()
+    gusts: float = 0.0
     calm: bool = False
     counts: Counter[Fault] = field(default_factory=Counter)
 
@@ -66,14 +68,17 @@ class Weather:
             total += chance * self.temper
             self._table.append((total, fault))
         self._total = total
+        self._chance = total
 
     def draw(self) -> Fault | None:
         """Return what happens to the next message."""
         if self.calm:
             return None
-        at = self.source.random()
-        if at >= self._total:
+        if self.source.random() >= self._chance:
+            self._chance = self._total
             return None
+        self._chance = max(self._total, self.gusts)
+        at = self.source.random() * self._total
         fault = next(fault for limit, fault in self._table if at < limit)
         return fault if self.allows(fault) else None
 

@@ -36,8 +36,8 @@ class Stage:
     def __init__(self, seed: int, make_place: MakePlace, cut: Cut = WHOLE) -> None:
         self.draw = draw = random.Random(seed)
         self.world = World()
-        temper = draw.choice((0.3, 1.0, 1.0, 2.0))
-        self.weather = Weather(random.Random(f"weather {seed}"), temper, cut.without)
+        temper, gusts = draw.choice((0.3, 1.0, 1.0, 2.0)), draw.choice((0.0, 0.0, 0.3, 0.6))
+        self.weather = Weather(random.Random(f"weather {seed}"), temper, cut.without, gusts)
         self.network = Network(self.world, random.Random(f"network {seed}"), self.weather)
         self.place = make_place(self.world, self.network, random.Random(f"place {seed}"))
         self.log = MemoryLog(lambda: self.world.time)
@@ -94,6 +94,7 @@ def _settings(draw: random.Random) -> Settings:
         max_lost_leases=draw.choice((1, 2, 5, 20)),
         retry_delay=timedelta(seconds=draw.choice((0, 5, 30))),
         max_retry_delay=MAX_DELAY,
+        request_deadline=timedelta(seconds=draw.choice((3, 30))),
     )
 
 

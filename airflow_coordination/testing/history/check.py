@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.partition import RING_SIZE
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import Kind, Operation, Told
@@ -41,7 +43,11 @@ def check(operations: Sequence[Operation], settings: Settings, behind: float = 0
     :param settings: as the source's coordinators have them.
     :param behind: by how many seconds the store's own time may be behind the history's; 2 for DynamoDB.
     """
-    return [*fences_are_unique(operations), *each_partition_is_linearizable(operations, Model(settings, behind))]
+    return [
+        *fences_are_unique(operations),
+        *nothing_is_forgotten_early(operations),
+        *each_partition_is_linearizable(operations, Model(settings, behind)),
+    ]
 
 
 def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
@@ -77,6 +83,18 @@ def fences_are_unique(operations: Iterable[Operation]) -> Iterator[Violation]:
             other = given.setdefault(made.result["nonce"], made)
             if other is not made:
                 yield Violation("S1", "one nonce for two tenures", (other, made))
+
+
+def nothing_is_forgotten_early(operations: Sequence[Operation]) -> Iterator[Violation]:
+    """S6: what became of a write is known for the next 8 tokens, unless the item is gone."""
+    for key, calls in by_partition(operations).items():
+        forgotten = [made for made in calls if made.result.get("why") == FORGOTTEN and made.fence]
+        if not forgotten or any(made.kind is Kind.VANISH for made in calls):
+            continue
+        newest = max(made.result.get("token", 0) for made in calls)
+        for made in forgotten:
+            if made.fence and newest < made.fence[0] + RING_SIZE:
+                yield Violation("S6", f"{key!r} is at token {newest}, and a tenure is forgotten", (made,))
 
 
 def metrics_are_exact(operations: Iterable[Operation], process: str, counts: Mapping[str, int]) -> Iterator[Violation]:

@@ -120,6 +120,8 @@ class Model:
             yield from self._grant(state, made)
 
     def _retake(self, state: State, made: Operation) -> Iterator[State]:
+        if made.fence is not None and not state.held_under(made.fence):
+            return  # a second driver takes over from the first one of its own tenure only
         if state.status == ASSIGNED:
             yield from self._grant(state, made)
         else:  # from what an acquisition without an answer has taken
@@ -259,7 +261,11 @@ class Model:
 
 def _in_chain(state: State, made: Operation) -> bool:
     """Return whether an owner's write may be next: one process writes a chain, in the order of its calls."""
-    return state.held_under(made.fence) and (state.writer != made.process or state.chain < made.number)
+    if not state.held_under(made.fence):
+        return False
+    if state.writer == made.process:
+        return state.chain < made.number
+    return not state.writer or "for" in made.given
 
 
 def _written(state: State, made: Operation) -> State:

@@ -277,7 +277,7 @@ def _meaning(error: CoordinationError) -> tuple[Told, Result]:
     if isinstance(error, PartitionNotOwnedError):
         return Told.REFUSED, {"ending": str(error.ending.outcome) if error.ending else None}
     if isinstance(error, OutcomeUnknownError):
-        return Told.UNKNOWN, NO_RESULT
+        return Told.UNKNOWN, {"why": error.reason}
     if isinstance(error, PartitionNotFoundError):
         return Told.MISSING, NO_RESULT
     return Told.NOT_DONE, {"error": f"{type(error).__name__}: {error}"}
