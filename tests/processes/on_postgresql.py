@@ -44,7 +44,7 @@ class PostgresPlace:
         self.url = make_url(through).update_query_dict(query).render_as_string(hide_password=False)
         plain = server.url.replace("postgresql+psycopg://", "postgresql://")
         with psycopg.connect(plain) as connection:
-            self.version = f"PostgreSQL {connection.info.server_version // 10000}"
+            self.version = f"PostgreSQL {connection.info.parameter_status('server_version')}"
         self._restarts = 0
         self._restarting: Future[None] | None = None
 
