@@ -34,6 +34,8 @@ class Place(Protocol):
 
     behind: float
     """By how many seconds the store's own time may be behind."""
+    is_exact: bool
+    """Whether everybody sees at once what can be acquired."""
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
@@ -48,7 +50,7 @@ class Place(Protocol):
 class InMemoryPlace:
     """The store of one process, on which every process of the run looks through the network."""
 
-    behind = 0.0
+    behind, is_exact = 0.0, True
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
@@ -90,7 +92,7 @@ def _empty_file() -> Path:
 class SqlitePlace:
     """A database file."""
 
-    behind = 0.0
+    behind, is_exact = 0.0, True
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
@@ -118,7 +120,7 @@ class SqlitePlace:
 class DynamoDBPlace:
     """A table on the engine in this process; each process of the run has a store and a client of its own."""
 
-    behind = 2.0
+    behind, is_exact = 2.0, False
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         creating.PARALLEL = 1  # type: ignore[misc]

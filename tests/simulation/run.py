@@ -15,6 +15,7 @@ from airflow_coordination.testing.history import (
     check,
     metrics_are_exact,
     the_global_state_grows,
+    work_is_not_denied,
 )
 from tests.simulation.cast import Finisher, enter
 from tests.simulation.clocks import VirtualCoordinator
@@ -79,6 +80,8 @@ def violations(stage: Stage) -> Iterator[Violation]:
     """Yield what a run breaks."""
     calls = stage.log.operations
     yield from check(calls, stage.settings, stage.place.behind)
+    if stage.place.is_exact:
+        yield from work_is_not_denied(calls)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
     for process, one in stage.started:
         if not process.dead:

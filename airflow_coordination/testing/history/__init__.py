@@ -16,6 +16,7 @@ from airflow_coordination.testing.history.check import (
     fences_are_unique,
     metrics_are_exact,
     the_global_state_grows,
+    work_is_not_denied,
 )
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.log import FileLog, MemoryLog, read_logs
@@ -42,4 +43,5 @@ __all__ = [
     "metrics_are_exact",
     "read_logs",
     "the_global_state_grows",
+    "work_is_not_denied",
 ]

@@ -14,7 +14,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
-from airflow_coordination.testing.history.operations import Kind, Operation, Told
+from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 
 _GRANTS = (Kind.ACQUIRE, Kind.RETAKE)
 
@@ -95,6 +95,34 @@ def nothing_is_forgotten_early(operations: Sequence[Operation]) -> Iterator[Viol
         for made in forgotten:
             if made.fence and newest < made.fence[0] + RING_SIZE:
                 yield Violation("S6", f"{key!r} is at token {newest}, and a tenure is forgotten", (made,))
+
+
+def work_is_not_denied(operations: Sequence[Operation]) -> Iterator[Violation]:
+    """L6: nobody is told that there is nothing to do while a partition lies there that nobody has touched.
+
+    For stores whose order is exact; an index that lags behind may not show what is new.
+    """
+    unheard = min((made.invoked for made in operations if _may_take_any(made)), default=NEVER)
+    idle = list(_untouched(operations, unheard))
+    for made in operations:
+        if made.kind is Kind.ACQUIRE and made.told is Told.NOTHING:
+            for key, since, until in idle:
+                if since <= made.invoked and made.answered <= until and made.key in ("", key):
+                    yield Violation("L6", f"there was nothing to acquire, but partition {key!r}", (made,))
+
+
+def _may_take_any(made: Operation) -> bool:
+    return made.kind is Kind.ACQUIRE and made.told is Told.UNKNOWN
+
+
+def _untouched(operations: Sequence[Operation], unheard: float) -> Iterator[tuple[str, float, float]]:
+    """Yield partitions with the time from their creation to the first call on them, where it has a length."""
+    for key, calls in by_partition(operations).items():
+        created = [made.answered for made in calls if made.kind is Kind.CREATE and made.told is Told.OK]
+        others = [made.invoked for made in calls if made.kind is not Kind.CREATE and made.told is not Told.NOTHING]
+        until = min([unheard, *others])
+        if created and min(created) < until:
+            yield key, min(created), until
 
 
 def metrics_are_exact(operations: Iterable[Operation], process: str, counts: Mapping[str, int]) -> Iterator[Violation]:

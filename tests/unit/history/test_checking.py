@@ -25,6 +25,7 @@ from airflow_coordination.testing.history import (
     metrics_are_exact,
     read_logs,
     the_global_state_grows,
+    work_is_not_denied,
 )
 
 SETTINGS = Settings(ownership_timeout=timedelta(minutes=1), request_deadline=timedelta(seconds=5))
@@ -166,6 +167,18 @@ def test_s2_counts_that_differ_from_the_history_are_found(source: Source) -> Non
     calls = source.log.operations
     assert list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 1, Metric.ACQUIRED: 1})) == []
     assert len(list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 2}))) == 2
+
+
+def test_l6_no_work_is_no_answer_while_there_is_some(source: Source) -> None:
+    source.clock.advance(1)
+    made = source.log.call("second", Kind.ACQUIRE, "", None, {})
+    source.log.answer(made, Told.NOTHING, {})
+    assert [violation.promise for violation in work_is_not_denied(source.log.operations)] == ["L6"]
+    source.clock.advance(1)
+    source.acquired(source.first)
+    source.clock.advance(1)
+    source.second.get_next_partition()
+    assert len(list(work_is_not_denied(source.log.operations))) == 1
 
 
 def test_s10_a_global_state_that_moves_back_is_found(source: Source) -> None:
