@@ -33,6 +33,10 @@ test-suite: .venv/ready
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit
 	$(RUN) python -m pytest -m "not kit and not system and not ($(FAST))"
 
+.PHONY: mutants
+mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
+	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: test-system
 test-system: .venv/ready ## Kill tasks, drivers and triggerers of a real Airflow, and run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
 	@scripts/system_packages.sh java postgresql

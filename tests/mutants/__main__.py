@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from tests.mutants.catalogue import CONTROLS, MUTANTS
@@ -24,17 +23,25 @@ def _table(verdicts: list[Verdict]) -> Table:
     return table
 
 
+def _progress(number: int, of: int, verdict: Verdict) -> None:
+    said = verdict.caught_by or "nothing caught it"
+    print(f"{number}/{of} {verdict.name}: {said}, {verdict.operations} operations", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Try those that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME", help="try this one; may be repeated")
+    parser.add_argument("--operations", type=int, help="calls that one mutant may take at most")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--explain", action="store_true", help="print what was seen")
     asked = parser.parse_args()
     names = asked.only or [*CONTROLS, *(mutant.name for mutant in MUTANTS)]
     console = Console(width=None if sys.stdout.isatty() else 180)
-    trials = all_tried(names, asked.jobs)
-    verdicts = list(track(trials, "trying", total=len(names), console=Console(stderr=True)))
+    verdicts = []
+    for verdict in all_tried(names, asked.jobs, asked.operations):
+        verdicts.append(verdict)
+        _progress(len(verdicts), len(names), verdict)
     console.print(_table(verdicts))
     if asked.explain:
         for verdict in verdicts:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants.broken import settling
+from tests.mutants.broken import acquiring, dynamodb, keeping, outputs, settling, sqlite, steps, supplying, tenures
 from tests.mutants.mutant import Mutant, Simulated
 
-MUTANTS: tuple[Mutant, ...] = (*settling.MUTANTS,)
+_TABLES = (settling, steps, tenures, acquiring, supplying, sqlite, dynamodb, keeping, outputs)
 
-CONTROLS = {"as it is, in_memory": Simulated("in_memory")}
+MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
+
+CONTROLS = {
+    "as it is, in_memory": Simulated("in_memory", operations=60_000),
+    "as it is, sqlite": Simulated("sqlite", operations=20_000),
+    "as it is, dynamodb": Simulated("dynamodb", operations=10_000),
+}

@@ -11,16 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.mutants.catalogue import CONTROLS
 from tests.mutants.trial import Verdict
 
-PATIENCE = 240.0
+PATIENCE = 900.0
 """Seconds that one trial may take."""
 
 
-def try_one(name: str) -> Verdict:
+def try_one(name: str, operations: int | None = None) -> Verdict:
     """Try one mutant.
 
+    :param operations: calls that it may take, if not its own number.
     :raises RuntimeError: when the trial itself fails; a mutant that does not apply says so here.
     """
-    command = [sys.executable, "-m", "tests.mutants.trial", name]
+    command = [sys.executable, "-m", "tests.mutants.trial", name, *([str(operations)] if operations else ())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode:
         raise RuntimeError(f"the trial of {name!r} failed:\n{done.stderr[-2000:]}")
@@ -28,10 +29,10 @@ def try_one(name: str) -> Verdict:
     return Verdict(**fields | {"seeds": tuple(fields["seeds"])})
 
 
-def all_tried(names: Iterable[str], jobs: int) -> Iterator[Verdict]:
+def all_tried(names: Iterable[str], jobs: int, operations: int | None = None) -> Iterator[Verdict]:
     """Yield what becomes of each, in the order of their names; ``jobs`` are tried at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(try_one, names)
+        yield from pool.map(lambda name: try_one(name, operations), names)
 
 
 def is_as_expected(verdict: Verdict) -> bool:

@@ -1,6 +1,6 @@
 """Tries one mutant in this process, and says on standard output what caught it.
 
-usage: python -m tests.mutants.trial MUTANT
+usage: python -m tests.mutants.trial MUTANT [OPERATIONS]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Verdict:
     :param caught_by: the promise or the test that failed, ``None`` when it survived.
     :param what: what was seen, for people.
     :param operations: calls until then; 0 for a test.
-    :param seconds: time until then, without starting Python.
+    :param seconds: processor time until then, without starting Python.
     """
 
     name: str
@@ -38,24 +38,24 @@ class Verdict:
     seconds: float = 0.0
 
 
-def simulated(name: str, catcher: Simulated) -> Verdict:
+def simulated(name: str, catcher: Simulated, most: int | None = None) -> Verdict:
     """Run seeds until one shows a violation, or the operations are used up."""
-    from tests.mutants.places import make_place
+    from tests.simulation.places import PLACES
     from tests.simulation.run import simulate
 
-    began, operations, tried = time.monotonic(), 0, list[int]()
+    began, operations, tried = time.process_time(), 0, list[int]()
     for seed in _seeds(catcher):
         tried.append(seed)
         try:
-            report = simulate(seed, make_place(catcher.store))
+            report = simulate(seed, PLACES[catcher.store])
         except Exception as crash:  # the protocol's own errors are told to callers; nothing else may come out
             caught, what = f"crash: {type(crash).__name__}", f"{crash}"
         else:
             operations += report.operations
             first = next(iter(report.violations), None)
             caught, what = (first.promise, str(first)) if first else ("", "")
-        if caught or operations >= catcher.operations:
-            return Verdict(name, caught or None, what, operations, tuple(tried), time.monotonic() - began)
+        if caught or operations >= (most or catcher.operations):
+            return Verdict(name, caught or None, what, operations, tuple(tried), time.process_time() - began)
     raise AssertionError("there is always one more seed")
 
 
@@ -67,36 +67,37 @@ def tested(name: str, catcher: Tested) -> Verdict:
     """Run the test."""
     import pytest
 
-    began = time.monotonic()
+    began = time.process_time()
     with redirect_stdout(sys.stderr):
         code = pytest.main([catcher.node, "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short"])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise RuntimeError(f"{catcher.node} cannot be run: {code!r}")
     caught = catcher.node.rpartition("/")[2] if code is pytest.ExitCode.TESTS_FAILED else None
-    return Verdict(name, caught, seconds=time.monotonic() - began)
+    return Verdict(name, caught, seconds=time.process_time() - began)
 
 
-def tried(mutant: Mutant) -> Verdict:
+def tried(mutant: Mutant, most: int | None = None) -> Verdict:
     """Put the mutant in its place, and look who notices."""
     install(mutant)
     if isinstance(mutant.catcher, Tested):
         verdict = tested(mutant.name, mutant.catcher)
     else:
-        verdict = simulated(mutant.name, mutant.catcher)
+        verdict = simulated(mutant.name, mutant.catcher, most)
     if mutant.full_module not in sys.modules:
         raise RuntimeError(f"nothing has imported {mutant.full_module}")
     return verdict
 
 
-def main(name: str) -> None:
+def main(name: str, operations: str = "") -> None:
     """Try one, or let the code as it is run in the place of one."""
     logging.disable()
+    most = int(operations) if operations else None
     if name in CONTROLS:
-        verdict = simulated(name, CONTROLS[name])
+        verdict = simulated(name, CONTROLS[name], most)
     else:
-        verdict = tried(next(mutant for mutant in MUTANTS if mutant.name == name))
+        verdict = tried(next(mutant for mutant in MUTANTS if mutant.name == name), most)
     json.dump(asdict(verdict), sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, Tested
 
 _SETTLE = "leases.settle"
+
+
+def _settling(test: str) -> Tested:
+    return Tested(f"tests/unit/leases/test_settling.py::{test}")
+
+
+def _over_calls(test: str) -> Tested:
+    return Tested(f"tests/unit/leases/test_settling_over_calls.py::{test}")
+
 
 MUTANTS = (
     Mutant(
@@ -27,6 +36,7 @@ MUTANTS = (
         "write.op in (ending.op, ending.last)",
         "write.op == ending.op",
         "S6: a save that was applied before the tenure ended is reported as refused",
+        _settling("test_s6_a_save_applied_before_the_lease_was_lost_is_reported_as_applied"),
     ),
     Mutant(
         "applied write taken for overtaken",
@@ -48,6 +58,7 @@ MUTANTS = (
         "        if not any(head.op == write.op for head in heads):\n",
         "        if False:\n",
         "S6: a write is reported as applied where the store remembers nothing of it",
+        _over_calls("test_s6_beyond_the_ring_an_unknown_ending_stays_unknown"),
     ),
     Mutant(
         "doubt forgotten",
@@ -62,11 +73,13 @@ MUTANTS = (
         "self.doubtful = self.doubtful or isinstance(error, OutcomeUnknownError)",
         "self.doubtful = isinstance(error, OutcomeUnknownError)",
         "S6: a lost answer is forgotten when the next attempt does not reach the store",
+        _over_calls("test_s6_an_unknown_completion_is_not_forgotten_while_the_store_stays_away"),
     ),
     Mutant(
         "doubt forgotten when the store cannot",
         _SETTLE,
-        "                if self.doubtful:\n                    raise OutcomeUnknownError(self._action, str(error)) from error\n",
+        "                if self.doubtful:\n"
+        "                    raise OutcomeUnknownError(self._action, str(error)) from error\n",
         "",
         "S6: an answer 'cannot' to a repetition is taken for the fate of the first attempt",
     ),
@@ -88,7 +101,8 @@ MUTANTS = (
         "any lost answer taken for not applied",
         _SETTLE,
         "        except (StoreUnavailableError, PartitionUpdateError):\n            chain.unsettled = None",
-        "        except (StoreUnavailableError, PartitionUpdateError, OutcomeUnknownError):\n            chain.unsettled = None",
+        "        except (StoreUnavailableError, PartitionUpdateError, OutcomeUnknownError):\n"
+        "            chain.unsettled = None",
         "S6: a write whose outcome is unknown is taken for one that was not applied",
     ),
 )

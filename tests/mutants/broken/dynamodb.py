@@ -1,0 +1,169 @@
+"""Mutants of the DynamoDB store: conditions, the service's clock, and what its errors mean."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Simulated, Tested
+
+_CHANGES = "stores.dynamodb.changes"
+_REQUESTS = "stores.dynamodb.requests"
+_CLOCK = "stores.dynamodb.service_clock"
+_SIMULATED = Simulated("dynamodb", operations=30_000)
+
+
+def _kit(test: str) -> Tested:
+    return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestInProcess::{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "DynamoDB: written without the fence",
+        _CHANGES,
+        "return Attr(it.STATUS).eq(str(A)) & Attr(it.TOKEN).eq(fence.token) & Attr(it.NONCE).eq(fence.nonce)",
+        "return Attr(it.STATUS).eq(str(A))",
+        "S2: who has lost the lease renews that of its successor",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: written without the chain",
+        _CHANGES,
+        "return held_under(write.fence) & Attr(it.LAST_OP).eq(write.prev)",
+        "return held_under(write.fence)",
+        "S2, S6: two drivers begin under one fence, a late save undoes a newer one",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: acquired before it is due",
+        _CHANGES,
+        "    due = Attr(it.AVAILABLE).not_exists() | Attr(it.AVAILABLE).lte(to_micros(at.past))\n",
+        "    due = Attr(it.AVAILABLE).not_exists() | Attr(it.AVAILABLE).exists()\n",
+        "S8: a failed partition is acquired before availableAt",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: closed one acquired before its time",
+        _CHANGES,
+        "closed = Attr(it.STATUS).eq(str(C)) & Attr(it.REOPEN).lte(instant(at.past))",
+        "closed = Attr(it.STATUS).eq(str(C))",
+        "S8: a closed partition is acquired before reOpenAt, a parked one without anybody's doing",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: acquired whatever its token",
+        _CHANGES,
+        "Attr(it.TOKEN).eq(token) & (waits | closed)",
+        "(waits | closed)",
+        "S1: by an old list a token is given twice",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: healthy lease taken by an old list",
+        _CHANGES,
+        "return as_seen(seen) & Attr(it.NONCE).eq(seen.nonce) & Attr(it.TIMEOUT).lte(instant(at.past))",
+        "return as_seen(seen) & Attr(it.NONCE).eq(seen.nonce)",
+        "S8: a lease that was renewed since the index knew is taken",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: token not raised",
+        _CHANGES,
+        "        it.TOKEN: token + 1,\n",
+        "        it.TOKEN: token,\n",
+        "S1: tokens do not order the tenures",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: renewal shortens",
+        _CHANGES,
+        "held_under(write.fence) & Attr(it.TIMEOUT).lt(until))",
+        "held_under(write.fence))",
+        "S2: a late copy of a renewal ends the lease before its owner believes",
+        _kit("test_a_renewal_never_shortens"),
+    ),
+    Mutant(
+        "DynamoDB: lost lease does not count",
+        _CHANGES,
+        "return Sum(it.LOST, 1) if seen.last_op != seen.nonce else Sum(it.LOST, Path(it.CONFIRMED))",
+        "return Sum(it.LOST, 0)",
+        "L5: a poison partition is never parked",
+        _kit("test_a_take_over_counts_like_a_sweep"),
+    ),
+    Mutant(
+        "DynamoDB: completed item loses no TTL",
+        _CHANGES,
+        "        it.AVAILABLE: None,\n        it.EXPIRATION: None,\n    }",
+        "        it.AVAILABLE: None,\n    }",
+        "S3: an item is deleted under its owner by the TTL of its life before",
+        Tested("tests/integration/dynamodb"),
+    ),
+    Mutant(
+        "DynamoDB: created over what exists",
+        "stores.dynamodb.creating",
+        "        condition = Attr(it.SOURCE).not_exists()\n        if existing",
+        "        condition = Attr(it.SOURCE).not_exists() | Attr(it.SOURCE).exists()\n        if existing",
+        "S3, S10: an unconditional put resets what is there",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: a tombstone's token forgotten",
+        "stores.dynamodb.creating",
+        "            condition = Attr(it.DELETED).exists() & same\n",
+        "            condition = Attr(it.SOURCE).exists()\n",
+        "S1, S3: a creation that comes late resets a partition that lives again",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: conflict taken for a refusal",
+        _REQUESTS,
+        '        if reason.get("Code") == "ConditionalCheckFailed":\n',
+        '        if reason.get("Code") in ("ConditionalCheckFailed", "TransactionConflict"):\n',
+        "S6: a transaction that only has to be repeated is taken for refused",
+        Tested(
+            "tests/unit/stores/test_dynamodb_answers.py::"
+            "test_of_a_cancelled_transaction_only_a_failed_condition_is_a_refusal"
+        ),
+    ),
+    Mutant(
+        "DynamoDB: error of the service taken for not applied",
+        _REQUESTS,
+        '        if status >= 500 or code == "TransactionInProgressException":\n            return call.lost(where)\n',
+        '        if status >= 500 or code == "TransactionInProgressException":\n'
+        "            return call.unavailable(where)\n",
+        "S6: after an internal error a write may have been applied all the same",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: silence taken for not applied",
+        _REQUESTS,
+        "return call.unavailable(where) if isinstance(error, _NOT_SENT) else call.lost(where)",
+        "return call.unavailable(where)",
+        "S6: a write whose answer was lost is taken for one that was not applied",
+        _SIMULATED,
+    ),
+    Mutant(
+        "DynamoDB: the worker's clock",
+        _CLOCK,
+        '        if self._heard is None:\n            raise StoreUnavailableError("learn the service\'s time",'
+        ' "no answer has said it yet")\n        date, at = self._heard\n'
+        "        return date + timedelta(seconds=self._local.monotonic() - at)\n",
+        "        return self._local.now()\n",
+        "S8: leases end when the clock of any worker says so",
+        Tested("tests/unit/stores/test_service_clock.py::test_it_goes_on_between_answers"),
+    ),
+    Mutant(
+        "DynamoDB: no margin",
+        _CLOCK,
+        "return self.now() if self.injected is not None else self.now() - MARGIN",
+        "return self.now()",
+        "S8: a lease is taken although another front end of the service says that it lasts",
+        Tested("tests/unit/stores/test_service_clock.py"),
+    ),
+    Mutant(
+        "DynamoDB: repeated request takes a second partition",
+        "stores.dynamodb.acquiring",
+        "        if (item.get(it.STATUS), item.get(it.NONCE), item.get(it.LAST_OP)) !="
+        ' ("ASSIGNED", tenancy.op, tenancy.op):\n            return None\n',
+        "        if item is not None:\n            return None\n",
+        "S1: after a repetition by boto itself one nonce holds two partitions",
+        Tested("tests/integration/dynamodb"),
+    ),
+)

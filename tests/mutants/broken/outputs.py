@@ -1,0 +1,101 @@
+"""Mutants of the output: directories, manifests, the collector."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+_COLLECTOR = "outputs.collector"
+
+
+def _collected(test: str) -> Tested:
+    return Tested(f"tests/unit/outputs/test_collector.py::{test}")
+
+
+def _manifest(test: str) -> Tested:
+    return Tested(f"tests/unit/outputs/test_manifests.py::{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "one directory for all processes of a tenure",
+        "outputs.layout",
+        '    return f"{ATTEMPT}={fence}-{process}"\n',
+        '    return f"{ATTEMPT}={fence}-"\n',
+        "S12: a zombie driver writes into the blocks of the driver that follows it",
+        _manifest("test_s12_two_processes_under_one_fence_have_directories_of_their_own"),
+    ),
+    Mutant(
+        "key as a path",
+        "outputs.layout",
+        '    return f"{PARTITION}={digest}-{slug(key)}"\n',
+        '    return f"{PARTITION}={digest}-{key}"\n',
+        "X5: a partition key decides where files go",
+        _manifest("test_x5_keys_never_become_paths"),
+    ),
+    Mutant(
+        "one directory for two partitions",
+        "outputs.layout",
+        'hashlib.sha256(f"{len(source)}|{source}|{key}".encode())',
+        'hashlib.sha256(f"{source}|{key}".encode())',
+        "S12: partitions of two sources share a directory",
+        _manifest("test_different_partitions_never_share_a_directory"),
+    ),
+    Mutant(
+        "collector takes what is followed",
+        _COLLECTOR,
+        "for address, contents in attempt.blocks.items() if address not in followed}",
+        "for address, contents in attempt.blocks.items()}",
+        "S12: published files are deleted",
+        _collected("test_s12_what_counts_survives_and_losers_go"),
+    ),
+    Mutant(
+        "collector forgets staged blocks",
+        _COLLECTOR,
+        "blocks = [*partition.staged, *(block for head in heads for block in head.blocks)]",
+        "blocks = [block for head in heads for block in head.blocks]",
+        "S12: blocks that the next ending will publish are deleted",
+        _collected("test_s12_what_counts_survives_and_losers_go"),
+    ),
+    Mutant(
+        "collector takes from a tenure that goes on",
+        _COLLECTOR,
+        "fence.token <= partition.token and not partition.held_under(fence)",
+        "fence.token <= partition.token",
+        "S12: blocks are deleted while they are written",
+        _collected("test_a_tenure_that_goes_on_keeps_everything"),
+    ),
+    Mutant(
+        "collector takes young attempts",
+        _COLLECTOR,
+        "return max(moments) <= datetime.now(UTC) - limit and all(",
+        "return all(",
+        "S12: files of which nobody knows yet are deleted",
+        _collected("test_young_attempts_are_left_alone"),
+    ),
+    Mutant(
+        "collector takes what readers are at",
+        _COLLECTOR,
+        "and all(at <= self._store.now() - limit for at in published)",
+        "and bool(published or True)",
+        "S12: files are deleted under a reader",
+        _collected("test_a_replaced_publication_goes_once_no_reader_can_be_at_it"),
+    ),
+    Mutant(
+        "collector takes from the future",
+        _COLLECTOR,
+        "partition is not None and fence.token <= partition.token and not",
+        "partition is not None and not",
+        "S12: after a restored backup the output of later tenures is deleted",
+        _collected("test_a_fence_from_the_future_is_kept"),
+    ),
+    Mutant(
+        "collector reads the partition last",
+        _COLLECTOR,
+        "        partition = self._store.get(self._source, key)\n"
+        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n",
+        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n"
+        "        partition = self._store.get(self._source, key)\n",
+        "S12: what is published between the two reads is deleted",
+        _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),
+    ),
+)

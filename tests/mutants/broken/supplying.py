@@ -1,0 +1,73 @@
+"""Mutants of the supplier's runs and of creating."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SUPPLY = "leases.supply"
+_CREATION = "leases.creation"
+
+MUTANTS = (
+    Mutant(
+        "state saved before its partitions",
+        _SUPPLY,
+        "            self._flush()\n            self._save(state)\n",
+        "            self._save(state)\n            self._flush()\n",
+        "S11: a supplier killed in between leaves partitions out for ever",
+    ),
+    Mutant(
+        "checkpoint without its partitions",
+        _SUPPLY,
+        "            self._flush()\n            self._save(state)\n",
+        "            self._save(state)\n",
+        "S11: a supplier killed after a checkpoint leaves partitions out for ever",
+    ),
+    Mutant(
+        "final state saved before its partitions",
+        _SUPPLY,
+        "        self._flush()\n        final = encode_progress(check_state(state))\n"
+        "        if final in (before, saved):\n            return decode_object(saved)\n"
+        "        self._save(decode_object(final))\n",
+        "        final = encode_progress(check_state(state))\n"
+        "        if final in (before, saved):\n            self._flush()\n            return decode_object(saved)\n"
+        "        self._save(decode_object(final))\n        self._flush()\n",
+        "S11: a supplier killed in between leaves partitions out for ever",
+    ),
+    Mutant(
+        "last page not created",
+        _SUPPLY,
+        "        self._flush()\n        final =",
+        "        final =",
+        "S11: what the supplier gave last is never created",
+    ),
+    Mutant(
+        "supplier unfenced",
+        _CREATION,
+        "                self._tenures.save(lease, state, ())\n",
+        "                now = self._settler.read(self._global_id, GLOBAL_STATE_KEY)\n"
+        "                self._tenures.save(self._tenures.start(now, 0.0), state, ())\n",
+        "S10: a stale supplier moves the global state back",
+    ),
+    Mutant(
+        "supplier without a lease",
+        _CREATION,
+        "            return SupplierRun(ran=False, rival=rival.owner if rival else None)\n",
+        "            lease = self._tenures.start(rival, 0.0)\n",
+        "S10: two suppliers run under one fence",
+    ),
+    Mutant(
+        "global state is parked",
+        "leases.participant",
+        "            self.settings if source_id == self._source_id else never_parked,\n",
+        "            self.settings,\n",
+        "L4: a source whose suppliers die often gets no more partitions",
+    ),
+    Mutant(
+        "lost creation taken for done",
+        _CREATION,
+        '        created = self._settler.repeat("create partitions", lambda: self.store.create(write))\n',
+        "        with suppress(CoordinationError):\n            self.store.create(write)\n"
+        "        created = Created()\n",
+        "S11: a page whose answer was lost is taken for created",
+    ),
+)
