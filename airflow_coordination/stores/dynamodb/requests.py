@@ -46,6 +46,8 @@ _THROTTLED: Final = frozenset(
 )
 _NOT_NOW: Final = frozenset({"TransactionCanceledException", "TransactionConflictException"})
 """Not applied, because another transaction is under way on an item: a renewal may meet the save of large progress."""
+_NEVER: Final = frozenset({"ItemCollectionSizeLimitExceeded", "ValidationError"})
+"""Reasons of a cancelled transaction that repeating cannot cure."""
 _READS: Final = frozenset({"batch_get_item", "describe_table", "describe_time_to_live", "get_item", "query"})
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _WHO: Final = frozenset(
@@ -207,6 +209,8 @@ class Table:
     def _meaning(self, error: ClientError, call: Call, operation: str) -> CoordinationError:
         code, message = _code(error), _message(error)
         where = f"{self.description}: {message or code}"
+        if cannot := _never_by(error):
+            return call.refused(f"{self.description}: {cannot}")
         if code in _THROTTLED or (code in _NOT_NOW and _THROTTLES.search(message)):
             self._count("throttled")
             return call.throttled(where)
@@ -257,6 +261,14 @@ def _code(error: ClientError) -> str:
 
 def _message(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
+
+
+def _never_by(error: ClientError) -> str | None:
+    """Return why a cancelled transaction can never be applied, ``None`` when it may be another time."""
+    for reason in error.response.get("CancellationReasons") or ():
+        if reason.get("Code") in _NEVER:
+            return str(reason.get("Message") or reason["Code"]).rstrip(".")
+    return None
 
 
 def _refused_by(error: BaseException | None) -> Refusal | None:

@@ -228,6 +228,13 @@ def test_of_a_cancelled_transaction_only_a_failed_condition_is_a_refusal(table: 
     assert table.transact(WRITE, changes) == Refusal({"a": "b"})
 
 
+def test_a_transaction_that_can_never_be_applied_is_not_repeated(table: Table, service: Service) -> None:
+    reasons = [{"Code": "None"}, {"Code": "ValidationError", "Message": "Item size has exceeded the maximum."}]
+    service.says("TransactionCanceledException", "Transaction cancelled, …", CancellationReasons=reasons)
+    with pytest.raises(PartitionUpdateError, match="Item size has exceeded the maximum"):
+        table.transact(WRITE, [{"Update": {"Key": KEY, "UpdateExpression": "SET a = :a"}}])
+
+
 @pytest.mark.parametrize("date", [None, "", "yesterday", "Thu, 99 Jan 2026 00:00:00 GMT"])
 def test_an_answer_without_a_time_is_an_answer_all_the_same(table: Table, service: Service, date: str | None) -> None:
     service.headers = {} if date is None else {"Date": date}
