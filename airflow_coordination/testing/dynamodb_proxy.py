@@ -12,17 +12,19 @@ import struct
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 _ITEMS: Final = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems", "BatchGetItem")
 _RESET: Final = struct.pack("ii", 1, 0)
+LATE_SECONDS: Final = (0.1, 0.5, 1.2)
 _TYPE: Final = "com.amazonaws.dynamodb.v20120810#"
 
 
@@ -58,14 +60,15 @@ class FaultyRequests:
     """Forwards requests; the next ones for items meet what :meth:`meet` has asked for.
 
     :param target: host and port of the engine.
-    :param late: seconds after which a late request reaches the engine.
+    :param late: after how many seconds late requests reach the engine, in turns.
     """
 
-    def __init__(self, target: tuple[str, int], late: float = 0.5) -> None:
-        self.target, self.late = target, late
+    def __init__(self, target: tuple[str, int], late: Iterable[float] = LATE_SECONDS) -> None:
+        self.target = target
         self.counts: Counter[HttpFault] = Counter()
         """What really happened so far."""
         self._asked: deque[HttpFault] = deque()
+        self._late = cycle(late)
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"proxy": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -95,9 +98,15 @@ class FaultyRequests:
         with self._lock:
             self.counts[fault] += 1
 
+    def wait(self) -> None:
+        """Wait for as long as the next late request does."""
+        with self._lock:
+            seconds = next(self._late)
+        time.sleep(seconds)
+
     def later(self, request: tuple[str, dict[str, str], bytes], fault: HttpFault) -> None:
         """Carry a request out later, for nobody."""
-        time.sleep(self.late)
+        self.wait()
         with closing(HTTPConnection(*self.target, timeout=30)) as engine, suppress(OSError, HTTPException):
             forward(engine, *request)
             self.count(fault)
@@ -151,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
         elif fault not in _NOT_CARRIED_OUT:
             if fault is HttpFault.DELAYED:
-                time.sleep(self.proxy.late)
+                self.proxy.wait()
             answer = forward(self._engine, *request)
             if fault is HttpFault.ANSWER_LOST:
                 self._reset()
@@ -190,7 +199,7 @@ def _refusal(status: int, name: str) -> _Answer:
 
 
 @contextmanager
-def faulty_requests(endpoint: str, late: float = 0.5) -> Iterator[FaultyRequests]:
+def faulty_requests(endpoint: str, late: Iterable[float] = LATE_SECONDS) -> Iterator[FaultyRequests]:
     """Give a proxy before the engine at ``endpoint``."""
     place = urlsplit(endpoint)
     proxy = FaultyRequests((place.hostname or "127.0.0.1", place.port or 80), late)

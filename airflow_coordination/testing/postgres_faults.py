@@ -11,9 +11,10 @@ import struct
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
+from itertools import cycle
 from typing import Final
 
 from sqlalchemy.engine import make_url
@@ -24,6 +25,7 @@ _GREETINGS: Final = 2
 _TERMINATE: Final = b"X"
 _RESET: Final = struct.pack("ii", 1, 0)
 _HELD_SECONDS: Final = 30.0
+LATE_SECONDS: Final = (0.1, 0.5, 1.2)
 
 
 class NetFault(Enum):
@@ -32,6 +34,7 @@ class NetFault(Enum):
     ANSWER_LOST = "carried out, its answer dropped, the connection reset"
     LOST = "dropped, the connection reset"
     LATE = "the connection reset, the statement carried out later"
+    DELAYED = "held back, then carried out and answered"
     SILENCE = "carried out or dropped, and then silence until the client gives up"
 
 
@@ -43,15 +46,15 @@ class FaultyConnections:
     """Forwards connections to a server; the next statements meet what :meth:`meet` has asked for.
 
     :param target: host and port of the server.
-    :param late: seconds after which a late statement reaches the server.
+    :param late: after how many seconds late statements reach the server, in turns.
     """
 
-    def __init__(self, target: tuple[str, int], late: float = 0.5) -> None:
-        self.target, self.late = target, late
+    def __init__(self, target: tuple[str, int], late: Iterable[float] = LATE_SECONDS) -> None:
+        self.target = target
         self.counts: Counter[NetFault] = Counter()
         """What really happened so far."""
         self._asked: deque[NetFault] = deque()
-        self._drops = 0
+        self._late, self._forwarded = cycle(late), cycle((False, True))
         self._lock = threading.Lock()
         self._sessions: set[_Session] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -76,11 +79,15 @@ class FaultyConnections:
             return self._asked.popleft()
         return None
 
-    def every_other(self) -> bool:
-        """Return true every second time."""
+    def delay(self) -> float:
+        """Return after how many seconds the next late statement reaches the server."""
         with self._lock:
-            self._drops += 1
-            return self._drops % 2 == 0
+            return next(self._late)
+
+    def forwards(self) -> bool:
+        """Return whether the next statement before a silence reaches the server: every second one does."""
+        with self._lock:
+            return next(self._forwarded)
 
     def count(self, fault: NetFault) -> None:
         """Note that a fault really happened."""
@@ -145,6 +152,11 @@ class _Session:
 
     def _meet(self, fault: NetFault, data: bytes) -> bool:
         """Let a statement meet a fault; return whether the connection goes on."""
+        if fault is NetFault.DELAYED:
+            time.sleep(self._proxy.delay())
+            self._server.sendall(data)
+            self._proxy.count(fault)
+            return True
         self._swallowing = fault
         if fault is NetFault.ANSWER_LOST:
             self._server.sendall(data)
@@ -154,14 +166,14 @@ class _Session:
             return False
         _reset(self._client)
         if fault is NetFault.LATE:
-            time.sleep(self._proxy.late)
+            time.sleep(self._proxy.delay())
             self._server.sendall(data)
         else:
             self._proxy.count(fault)
         return False
 
     def _be_silent(self, data: bytes) -> None:
-        if self._proxy.every_other():
+        if self._proxy.forwards():
             self._server.sendall(data)
         self._client.settimeout(_HELD_SECONDS)
         with suppress(OSError):
@@ -198,7 +210,7 @@ def _end(side: socket.socket) -> None:
 
 
 @contextmanager
-def faulty_connections(url: str, late: float = 0.5) -> Iterator[tuple[str, FaultyConnections]]:
+def faulty_connections(url: str, late: Iterable[float] = LATE_SECONDS) -> Iterator[tuple[str, FaultyConnections]]:
     """Give a URL that leads through the proxy to the PostgreSQL server at ``url``, and the proxy."""
     direct = make_url(url)
     proxy = FaultyConnections((direct.host or "127.0.0.1", direct.port or 5432), late)

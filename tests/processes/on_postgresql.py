@@ -24,14 +24,14 @@ class PostgresPlace:
     """A private server behind a proxy."""
 
     lease, behind = 1.0, 0.0
-
     rates: Mapping[str, float] = {
-        KILLED: 1.5,
-        STOPPED: 1.2,
-        NetFault.ANSWER_LOST.value: 4.5,
-        NetFault.LOST.value: 2.0,
-        NetFault.LATE.value: 2.0,
-        NetFault.SILENCE.value: 0.3,
+        KILLED: 1.3,
+        STOPPED: 1.0,
+        NetFault.ANSWER_LOST.value: 3.5,
+        NetFault.LOST.value: 1.5,
+        NetFault.LATE.value: 1.5,
+        NetFault.DELAYED.value: 2.0,
+        NetFault.SILENCE.value: 0.2,
     }
     every: Mapping[str, float] = {RESTART: 12.0}
 
