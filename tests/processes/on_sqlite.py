@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -17,6 +18,7 @@ from airflow_coordination.stores import open_store
 from tests.processes.places import KILLED, NOTES, STOPPED
 
 DISK_FULL: Final = "the disk full until a write was refused for it"
+NEVER_FULL: Final = "on a disk that is never full: mounting one is not allowed here"
 SIZE: Final = 2 << 30
 _PATIENCE: Final = 3.0
 """Seconds after which the disk is given its space back even if nobody has missed any."""
@@ -33,6 +35,8 @@ class Disk:
 
     def mount(self) -> bool:
         """Mount it; return whether this is allowed here."""
+        if shutil.which("mount") is None:
+            return False
         command = ("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(self.directory))
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
@@ -73,7 +77,7 @@ class SqlitePlace:
         self._notes.touch()
         file = (disk.directory if disk else directory) / "partitions.db"
         self.url = self.direct = f"sqlite:///{file}"
-        self.version = f"SQLite {sqlite3.sqlite_version}"
+        self.version = f"SQLite {sqlite3.sqlite_version}" + ("" if disk else f", {NEVER_FULL}")
         self.every: Mapping[str, float] = {DISK_FULL: 2.5} if disk else {}
         self._filled = 0
         self._filling: Future[None] | None = None
