@@ -265,7 +265,7 @@ class Supplier(Actor):
         """List some more when little is left."""
         if len(self.one.claimable(limit=READY)) < READY:
             self.one.run_supplier(self._list)
-        self.clock.sleep(5 * self.draw.random())
+        self.clock.sleep(10 * self.draw.random())
 
     def _list(self, state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         place = state.get("cursor", 0)

@@ -80,4 +80,5 @@ class Report:
         faults = [f"  {count:>8,} {fault}" for fault, count in sorted(self.faults.items())]
         contention = "  per 1,000 operations: " + ", ".join(f"{n} {v}" for n, v in self.per_thousand.items())
         wrong = [*self.violations, *(f"does not count: {reason}" for reason in self.lacking)]
-        return "\n".join([head, *faults, contention, *wrong])
+        kept = [f"  the histories are in {self.directory}"] if self.directory else []
+        return "\n".join([head, *faults, contention, *kept, *wrong])

@@ -51,7 +51,7 @@ def settings_of(lease: float) -> Settings:
     )
 
 
-HABITS: Final = Habits(steps=4, pace=0.2, heartbeats=0.5, endings=(8, 3, 2, 1), reopen_after=0.5, retry_after=0.5)
+HABITS: Final = Habits(steps=8, pace=0.2, heartbeats=0.5, endings=(8, 3, 2, 1), reopen_after=0.5, retry_after=0.5)
 HASTE: Final = 0.02
 
 
