@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -135,7 +136,7 @@ class DynamoDBPlace:
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
         table = RemoteTable(self._engine, process, self._network, self._random)
-        return self._store(table, ProcessClock(process))
+        return self._store(table, ProcessClock(process, timedelta(hours=self._random.uniform(-24, 24))))
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's item."""
