@@ -11,7 +11,7 @@ _SIMULATED = Simulated("dynamodb", operations=30_000)
 
 
 def _kit(test: str) -> Tested:
-    return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestInProcess::{test}")
+    return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestSimulatedEngine::{test}")
 
 
 MUTANTS = (
@@ -85,15 +85,7 @@ MUTANTS = (
         "return Sum(it.LOST, 1) if seen.last_op != seen.nonce else Sum(it.LOST, Path(it.CONFIRMED))",
         "return Sum(it.LOST, 0)",
         "L5: a poison partition is never parked",
-        _kit("test_a_take_over_counts_like_a_sweep"),
-    ),
-    Mutant(
-        "DynamoDB: completed item loses no TTL",
-        _CHANGES,
-        "        it.AVAILABLE: None,\n        it.EXPIRATION: None,\n    }",
-        "        it.AVAILABLE: None,\n    }",
-        "S3: an item is deleted under its owner by the TTL of its life before",
-        Tested("tests/integration/dynamodb"),
+        _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
     ),
     Mutant(
         "DynamoDB: created over what exists",
@@ -117,10 +109,7 @@ MUTANTS = (
         '        if reason.get("Code") == "ConditionalCheckFailed":\n',
         '        if reason.get("Code") in ("ConditionalCheckFailed", "TransactionConflict"):\n',
         "S6: a transaction that only has to be repeated is taken for refused",
-        Tested(
-            "tests/unit/stores/test_dynamodb_answers.py::"
-            "test_of_a_cancelled_transaction_only_a_failed_condition_is_a_refusal"
-        ),
+        _SIMULATED,
     ),
     Mutant(
         "DynamoDB: error of the service taken for not applied",
@@ -147,7 +136,7 @@ MUTANTS = (
         "        return date + timedelta(seconds=self._local.monotonic() - at)\n",
         "        return self._local.now()\n",
         "S8: leases end when the clock of any worker says so",
-        Tested("tests/unit/stores/test_service_clock.py::test_it_goes_on_between_answers"),
+        _SIMULATED,
     ),
     Mutant(
         "DynamoDB: no margin",
@@ -155,15 +144,6 @@ MUTANTS = (
         "return self.now() if self.injected is not None else self.now() - MARGIN",
         "return self.now()",
         "S8: a lease is taken although another front end of the service says that it lasts",
-        Tested("tests/unit/stores/test_service_clock.py"),
-    ),
-    Mutant(
-        "DynamoDB: repeated request takes a second partition",
-        "stores.dynamodb.acquiring",
-        "        if (item.get(it.STATUS), item.get(it.NONCE), item.get(it.LAST_OP)) !="
-        ' ("ASSIGNED", tenancy.op, tenancy.op):\n            return None\n',
-        "        if item is not None:\n            return None\n",
-        "S1: after a repetition by boto itself one nonce holds two partitions",
-        Tested("tests/integration/dynamodb"),
+        Tested("tests/unit/stores/test_service_clock.py::test_it_goes_on_between_answers"),
     ),
 )
