@@ -92,12 +92,18 @@ class Tenures:
         deadline = max(lease.chain.deadline, self._clock.monotonic() + 1)
         sent_at, answer = self._settler.repeat("renew", send, deadline)
         if not answer.applied:
-            if answer.partition is None:
-                raise PartitionNotFoundError(lease.key, lease.partition.source)
-            error = not_owned(lease.key, lease.fence, answer.partition)
+            self._check_held(lease, answer.partition)
+        return self._prolonged(lease, answer, sent_at)
+
+    @staticmethod
+    def _check_held(lease: Lease, now: Partition | None) -> None:
+        """Raise for a refused renewal, unless the lease is held all the same: then it is held for longer already."""
+        if now is None:
+            raise PartitionNotFoundError(lease.key, lease.partition.source)
+        if not now.held_under(lease.fence):
+            error = not_owned(lease.key, lease.fence, now)
             lease.chain.ending = error.ending
             raise error
-        return self._prolonged(lease, answer, sent_at)
 
     def save(self, lease: Lease, state: object, blocks: Sequence[Block]) -> Lease:
         """Store progress and the blocks finished since the last save, together; also renews."""

@@ -14,13 +14,16 @@ from airflow_coordination.leases import (
     CoordinationError,
     InvalidInputError,
     OutcomeUnknownError,
+    PartitionNotOwnedError,
     PartitionStatus,
     SourceCoordinator,
 )
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.writes import Answer, OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
+from airflow_coordination.testing.forwarding import ForwardingStore
 
 
 def test_a_supplier_that_yields_makes_progress() -> None:
@@ -104,3 +107,29 @@ def test_the_phantoms_of_an_outage_cost_nothing_once_no_statement_can_still_arri
         assert lease is not None
         c.give_up(lease)
         assert expected is None or store.calls.count("find_nonce") == expected
+
+
+class Literal(ForwardingStore):
+    """A store that refuses a renewal that would not make the lease longer, as the protocol's table allows."""
+
+    def write(self, write: OwnerWrite) -> Answer:
+        found = self.get(write.source, write.key)
+        until = self.now() + write.timeout if isinstance(write, Renew) else None
+        if until and found and found.ownership_timeout and found.ownership_timeout >= until:
+            return Answer(False, found)
+        return super().write(write)
+
+
+def test_s6_a_renewal_that_is_refused_because_the_lease_is_longer_loses_nothing() -> None:
+    clock = FakeClock()
+    one = SourceCoordinator(Literal(InMemoryStore(clock)), "flights", "one", clock=clock)
+    one.create_partitions(["a"])
+    lease = one.get_next_partition()
+    assert lease is not None
+    assert one.renew(lease).expires_at == lease.expires_at
+    assert one.refusals == 0
+    clock.advance(timedelta(hours=1))
+    other = SourceCoordinator(one.store, "flights", "two", clock=clock)
+    assert other.get_next_partition() is not None
+    with pytest.raises(PartitionNotOwnedError):
+        one.renew(lease)
