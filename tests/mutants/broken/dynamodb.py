@@ -96,12 +96,14 @@ MUTANTS = (
         _SIMULATED,
     ),
     Mutant(
-        "DynamoDB: a tombstone's token forgotten",
+        "DynamoDB: whatever stands in a tombstone's place overwritten",
         "stores.dynamodb.creating",
         "            condition = Attr(it.DELETED).exists() & same\n",
         "            condition = Attr(it.SOURCE).exists()\n",
-        "S1, S3: a creation that comes late resets a partition that lives again",
-        _SIMULATED,
+        "S3, S10: a creation that comes late resets a partition that lives again",
+        Tested(
+            "tests/mutants/test_unseen.py::test_s3_a_creation_in_a_tombstones_place_does_not_reset_what_lives_again"
+        ),
     ),
     Mutant(
         "DynamoDB: conflict taken for a refusal",

@@ -127,7 +127,7 @@ MUTANTS = (
         "new_first = key is None and self._randomness.chance(NEW_FIRST_PROBABILITY)",
         "new_first = False",
         "S9: new partitions starve behind crashed ones",
-        Tested("tests/mutants/test_starvation.py"),
+        Tested("tests/mutants/test_unseen.py::test_s9_now_and_then_an_acquisition_starts_at_the_new_ones"),
     ),
     Mutant(
         "supplier's lease not given back",

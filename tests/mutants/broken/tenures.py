@@ -10,8 +10,8 @@ MUTANTS = (
     Mutant(
         "refused renewal taken for success",
         _TENURES,
-        "        if not answer.applied:\n            if answer.partition is None:",
-        "        if not answer.applied and answer.partition is None:\n            if answer.partition is None:",
+        "        if not now.held_under(lease.fence):\n            error = not_owned(lease.key, lease.fence, now)\n",
+        "        if now.deleted:\n            error = not_owned(lease.key, lease.fence, now)\n",
         "S2: who has lost the lease is told that it is held",
     ),
     Mutant(

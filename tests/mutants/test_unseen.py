@@ -1,0 +1,70 @@
+"""What mutants showed that no other test looked at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from tests.simulation.dynamodb.engine import Engine
+
+
+def test_s9_now_and_then_an_acquisition_starts_at_the_new_ones() -> None:
+    """However many wait in front: the coordinator asks for "new first" about once in eight times."""
+    clock = FakeClock()
+    one = SourceCoordinator(InMemoryStore(clock), "flights", "o", clock=clock, randomness=Randomness(random.Random(7)))
+    one.create_partitions([f"before {number}" for number in range(200)])
+    while (lease := one.get_next_partition()) is not None:
+        one.close(lease, timedelta(seconds=1))
+    clock.advance(2)
+    one.create_partitions([f"new {number}" for number in range(200)])
+    first = [one.get_next_partition() for _ in range(100)]
+    new = sum(lease is not None and lease.key.startswith("new") for lease in first)
+    assert 3 <= new <= 30
+
+
+class Overtaken:
+    """A client before whose second put somebody else does something."""
+
+    def __init__(self, engine: Engine, rival: Callable[[], object]) -> None:
+        self._engine, self._rival, self._puts = engine, rival, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def put_item(self, **arguments: Any) -> Any:
+        """The first put is refused by a tombstone, the second takes its place."""
+        self._puts += 1
+        if self._puts == 2:
+            self._rival()
+        return self._engine.put_item(**arguments)
+
+
+def test_s3_a_creation_in_a_tombstones_place_does_not_reset_what_lives_again() -> None:
+    clock = FakeClock()
+    engine = Engine(clock.now)
+
+    def coordinator(client: Any) -> SourceCoordinator:
+        store = DynamoDBStore(DynamoDBOptions(table_name="coordination"), clock, client=lambda _: client)
+        return SourceCoordinator(store, "flights", "o", clock=clock)
+
+    def live_again() -> None:
+        rival.create_partitions(["a"])
+        lease = rival.acquire_partition("a")
+        assert lease is not None
+        rival.complete(lease)
+
+    rival = coordinator(engine)
+    rival.store.setup()
+    rival.create_partitions(["a"])
+    rival.delete("a", "ana", "to create it anew")
+    created = coordinator(Overtaken(engine, live_again)).create_partitions(["a"])
+    found = rival.partition("a")
+    assert found is not None
+    assert (created.created, created.existing, str(found.status)) == (0, 1, "COMPLETED")
