@@ -29,8 +29,8 @@ class PostgresPlace:
         STOPPED: 1.0,
         NetFault.ANSWER_LOST.value: 3.5,
         NetFault.LOST.value: 1.5,
-        NetFault.LATE.value: 1.5,
-        NetFault.DELAYED.value: 2.0,
+        NetFault.LATE.value: 2.0,
+        NetFault.DELAYED.value: 2.5,
         NetFault.SILENCE.value: 0.2,
     }
     every: Mapping[str, float] = {RESTART: 12.0}
