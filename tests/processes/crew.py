@@ -18,7 +18,8 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Final
 
-from tests.processes.cast import Part, address, driver_of, play
+from tests.processes.actor import Part, address, driver_of
+from tests.processes.cast import play
 from tests.processes.places import KILLED, STOPPED
 
 PRELOADED: Final = [

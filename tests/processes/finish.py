@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from airflow_coordination.testing.history import RecordedCoordinator
-from tests.processes.cast import key_of
+from tests.processes.actor import key_of
 
 
 def finish(one: RecordedCoordinator, patience: float) -> bool:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-FLOORS: Final = {"refused": 2.0, "lost_races": 3.0, "later_tenures": 20.0, "unknown": 0.5}
+FLOORS: Final = {"refused": 1.0, "lost_races": 3.0, "later_tenures": 20.0, "unknown": 0.5}
 """Per 1,000 operations: with less contention a run would find nothing, so it does not count."""
 
 

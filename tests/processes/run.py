@@ -18,7 +18,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import FileLog, Model, RecordedCoordinator, Told, Violation
-from tests.processes.cast import SOURCE, Part
+from tests.processes.actor import SOURCE, Part
 from tests.processes.crew import Crew
 from tests.processes.examine import Examination, Findings
 from tests.processes.finish import finish, read_all

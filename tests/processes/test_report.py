@@ -14,9 +14,9 @@ def test_a_run_with_contention_counts() -> None:
 
 
 def test_a_run_without_contention_does_not_count() -> None:
-    idle = replace(BUSY, refused=3, unknown=0)
+    idle = replace(BUSY, refused=1, unknown=0)
     assert idle.lacking == [
-        "refused: 1.5 per 1,000 operations, 2.0 are needed",
+        "refused: 0.5 per 1,000 operations, 1.0 are needed",
         "unknown: 0.0 per 1,000 operations, 0.5 are needed",
     ]
     assert "does not count: refused" in str(idle)
