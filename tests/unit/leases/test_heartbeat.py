@@ -97,7 +97,7 @@ def test_l7_the_deadline_holds_even_while_a_renewal_hangs(held: Held) -> None:
             clock.advance(5)
         while not lost.wait(0.01):
             clock.advance(5)
-        assert clock.monotonic() >= 600
+        assert 600 <= clock.monotonic() < 10_000  # long before the renewal comes back
         released.set()
 
 

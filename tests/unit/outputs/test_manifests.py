@@ -89,8 +89,8 @@ def test_x5_keys_never_become_paths(tmp_path: Path, key: str) -> None:
 
 
 def test_different_partitions_never_share_a_directory(tmp_path: Path) -> None:
-    pairs = [("a|b", "c"), ("a", "b|c"), ("a", "b"), ("a", "b "), ("a", "B"), ("a", "../b")]
-    assert len({Attempt(str(tmp_path), *pair, Fence(1, "n")).directory for pair in pairs}) == len(pairs)
+    pairs = [("a|b", "c"), ("a", "b|c"), ("a", "b"), ("a", "b "), ("a", "B"), ("a", "../b"), ("a|", "b"), ("a", "|b")]
+    assert len({Attempt(str(tmp_path), *pair, Fence(1, "n"), "process").directory for pair in pairs}) == len(pairs)
 
 
 def test_s12_two_processes_under_one_fence_have_directories_of_their_own(tmp_path: Path) -> None:
