@@ -170,14 +170,6 @@ MUTANTS = (
         _beat("test_l7_the_deadline_holds_even_while_a_renewal_hangs"),
     ),
     Mutant(
-        "one unheard renewal is a loss",
-        _HEARTBEAT,
-        "            if self._clock.monotonic() < self._lease.chain.deadline:\n",
-        "            if self._clock.monotonic() < 0:\n",
-        "L6: a short outage cancels work whose lease is held",
-        _beat("test_a_short_outage_loses_nothing"),
-    ),
-    Mutant(
         "hung work keeps its lease",
         _HEARTBEAT,
         "        if idle >= limit:\n",

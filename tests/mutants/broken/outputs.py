@@ -88,14 +88,4 @@ MUTANTS = (
         "S12: after a restored backup the output of later tenures is deleted",
         _collected("test_a_fence_from_the_future_is_kept"),
     ),
-    Mutant(
-        "collector reads the partition last",
-        _COLLECTOR,
-        "        partition = self._store.get(self._source, key)\n"
-        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n",
-        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n"
-        "        partition = self._store.get(self._source, key)\n",
-        "S12: what is published between the two reads is deleted",
-        _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),
-    ),
 )
