@@ -10,7 +10,12 @@ from typing import Any
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotFoundError, ProgressStateError
+from airflow_coordination.leases.errors import (
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    ProgressStateError,
+    StoreUnavailableError,
+)
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Lease, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
@@ -62,13 +67,13 @@ class Tenures:
         unheard = self._unheard_begins.pop(fence, None)
         write, chain = unheard or self._beginning(source, key, fence)
         chain.deadline = sent_at + self._settings.request_deadline.total_seconds()
-        with chain.lock:
-            try:
+        try:
+            with chain.lock:
                 answer = self._settler.settle("begin", write, chain)
-            except OutcomeUnknownError:
-                self._unheard_begins[fence] = write, chain
-                raise
-        partition = answer.partition if answer and answer.partition else self._read(source, key)
+            partition = answer.partition if answer and answer.partition else self._read_begun(source, key)
+        except (OutcomeUnknownError, StoreUnavailableError):
+            self._unheard_begins[fence] = write, chain
+            raise
         if not partition.held_under(fence):
             raise not_owned(key, fence, partition)
         return self.start(partition, sent_at)
@@ -79,6 +84,12 @@ class Tenures:
         )
         unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
         return write, Chain(fence.nonce, unknown, self._clock.now(), 0.0)
+
+    def _read_begun(self, source: str, key: str) -> Partition:
+        try:
+            return self._read(source, key)
+        except StoreUnavailableError as error:  # it has begun: "nothing was written" would be wrong
+            raise OutcomeUnknownError("begin", error.reason) from error
 
     def renew(self, lease: Lease) -> Lease:
         """Hold the lease for another ownership timeout. Repeated until heard or the lease's own deadline."""

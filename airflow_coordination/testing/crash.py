@@ -48,14 +48,14 @@ class FaultyStore(ForwardingStore):
         super().__init__(store)
         self.faults = dict(faults or {})
         self.calls: list[str] = []
-        self._only = only
+        self.only = only
         self._late: list[Callable[[], object]] = []
         self.crashed = False
         """Whether the process has ended: every further call ends it again, also one made while tidying up."""
 
     def forward(self, name: str, call: Callable[[], T]) -> T:
         """Carry out one call, or what is planned for it."""
-        if self._only and name not in self._only:
+        if self.only and name not in self.only:
             return call()
         if self.crashed:
             raise Crash(f"{name} after the end")

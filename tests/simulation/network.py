@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.testing.history.operations import NEVER
 from tests.simulation.faults import Fault, Weather
 from tests.simulation.world import Killed, Process, World
 
@@ -60,6 +61,8 @@ class Network:
     def __init__(self, world: World, source: random.Random, weather: Weather) -> None:
         self.world, self._random, self.weather = world, source, weather
         self.silent_until = 0.0
+        self.heard_until = NEVER
+        """When the first message met a fault."""
         self._age = 0
         """Grows when everything that is under way is dropped."""
 
@@ -80,11 +83,13 @@ class Network:
 
     def _fault(self, rules: Rules) -> Fault | None:
         if self.silent_until > self.world.time:
+            self.heard_until = min(self.heard_until, self.world.time)
             return self._random.choice((Fault.LOST, Fault.UNREACHABLE))  # one outage is one fault
         fault = self.weather.draw()
         if fault is None or not _fits(fault, rules):
             return None
         self.weather.count(fault)
+        self.heard_until = min(self.heard_until, self.world.time)
         return fault
 
     def _meet(self, fault: Fault, process: Process, call: Callable[[], T]) -> T:

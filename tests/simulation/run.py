@@ -81,7 +81,7 @@ def violations(stage: Stage) -> Iterator[Violation]:
     calls = stage.log.operations
     yield from check(calls, stage.settings, stage.place.behind)
     if stage.place.is_exact:
-        yield from work_is_not_denied(calls)
+        yield from work_is_not_denied(calls, stage.network.heard_until)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
     for process, one in stage.started:
         if not process.dead:

@@ -97,13 +97,14 @@ def nothing_is_forgotten_early(operations: Sequence[Operation]) -> Iterator[Viol
                 yield Violation("S6", f"{key!r} is at token {newest}, and a tenure is forgotten", (made,))
 
 
-def work_is_not_denied(operations: Sequence[Operation]) -> Iterator[Violation]:
+def work_is_not_denied(operations: Sequence[Operation], heard_until: float = NEVER) -> Iterator[Violation]:
     """L6: nobody is told that there is nothing to do while a partition lies there that nobody has touched.
 
     For stores whose order is exact; an index that lags behind may not show what is new.
+
+    :param heard_until: when the first answer was lost: since then somebody may hold a partition and not know it.
     """
-    unheard = min((made.invoked for made in operations if _may_take_any(made)), default=NEVER)
-    idle = list(_untouched(operations, unheard))
+    idle = list(_untouched(operations, heard_until))
     for made in operations:
         if made.kind is Kind.ACQUIRE and made.told is Told.NOTHING:
             for key, since, until in idle:
@@ -111,16 +112,12 @@ def work_is_not_denied(operations: Sequence[Operation]) -> Iterator[Violation]:
                     yield Violation("L6", f"there was nothing to acquire, but partition {key!r}", (made,))
 
 
-def _may_take_any(made: Operation) -> bool:
-    return made.kind is Kind.ACQUIRE and made.told is Told.UNKNOWN
-
-
-def _untouched(operations: Sequence[Operation], unheard: float) -> Iterator[tuple[str, float, float]]:
+def _untouched(operations: Sequence[Operation], heard_until: float) -> Iterator[tuple[str, float, float]]:
     """Yield partitions with the time from their creation to the first call on them, where it has a length."""
     for key, calls in by_partition(operations).items():
         created = [made.answered for made in calls if made.kind is Kind.CREATE and made.told is Told.OK]
         others = [made.invoked for made in calls if made.kind is not Kind.CREATE and made.told is not Told.NOTHING]
-        until = min([unheard, *others])
+        until = min([heard_until, *others])
         if created and min(created) < until:
             yield key, min(created), until
 

@@ -129,9 +129,9 @@ class Model:
 
     def _grant(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
-            until = made.invoked - self.behind + self.settings.ownership_timeout.total_seconds()
+            nonce = f"?{made.number}"  # who took it so gives it back when it is found, at any time
             yield state._replace(
-                status=ASSIGNED, token=state.token + 1, nonce=f"?{made.number}", writer="", chain=-1, free_at=until
+                status=ASSIGNED, token=state.token + 1, nonce=nonce, writer="", chain=-1, free_at=made.invoked
             )
             return
         found = made.result

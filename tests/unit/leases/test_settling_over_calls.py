@@ -295,3 +295,17 @@ def test_s6_a_driver_does_not_take_its_own_unheard_beginning_for_a_rivals(
     assert begun.fence == lease.fence
     driver.complete(begun)
     assert status(c, "a") is PartitionStatus.COMPLETED
+
+
+def test_s6_a_beginning_that_cannot_be_read_is_not_denied(
+    c: SourceCoordinator, lease: Lease, store: Happening, clock: FakeClock
+) -> None:
+    """Found by the simulator: "nothing was written", and the next call met its own write."""
+    driver = SourceCoordinator(store, "flights", "host/dag/run/task/0/1", max_lost_leases=1, clock=clock)
+    store.only = (*COUNTED, "get")
+    first = len(store.calls) + 1
+    store.faults = dict.fromkeys(range(first + 2, first + 5_000), Fault.UNAVAILABLE) | {first: Fault.APPLIED}
+    with pytest.raises(OutcomeUnknownError):
+        driver.begin("a", lease.fence)
+    store.back()
+    assert driver.begin("a", lease.fence).fence == lease.fence
