@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from tests.processes.report import FLOORS
 from tests.proof.ledger import Ledger, Line
 from tests.proof.parts import STORES
 from tests.simulation.faults import Fault
@@ -34,12 +35,13 @@ is a message that takes time and may meet a fault. One seed is one run: `python 
 --seed 17` shows it again. The DynamoDB store runs on an engine in the same process, which is compared with DynamoDB
 Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 """
-REAL: Final = """
+_FLOORS: Final = ", ".join(f"{name.replace('_', ' ')} {floor:g}" for name, floor in FLOORS.items())
+REAL: Final = f"""
 ## On real processes
 
-Eight workers, a supplier, a sweeper and people, each a process of its own, on a real server or file. A run counts only
-if there was enough contention: per 1,000 operations at least 2 refused calls, 5 lost races, 20 partitions that somebody
-had held before, and 1 outcome that nobody learnt. `python -m tests.processes --store postgresql --seconds 90` is one.
+Eight workers, their drivers, a supplier and a sweeper, each a process of its own, on a real server or file. A run
+counts only with enough contention; the least per 1,000 operations: {_FLOORS}.
+`python -m tests.processes --store postgresql --seconds 90` is one run.
 """
 MUTANTS: Final = """
 ## The checks themselves

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 
-from tests.simulation.places import PLACES
+from tests.simulation.places import PLACES, empty_file
 from tests.simulation.run import Report, simulate
 
 CHUNK = 20
@@ -93,6 +93,8 @@ def run(store: str, first: int, operations: int, seconds: float, jobs: int) -> I
     :param seconds: no chunk of seeds begins later.
     :param jobs: processes at a time.
     """
+    if store == "sqlite":
+        empty_file()  # made here, and removed with this process
     deadline, done = time.monotonic() + seconds, 0
     tasks = ((store, range(start, start + CHUNK)) for start in count(first, CHUNK))
     with multiprocessing.get_context("fork").Pool(jobs) as pool:

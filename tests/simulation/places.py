@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 import shutil
 import sqlite3
@@ -78,9 +79,10 @@ class InMemoryPlace:
 
 
 @cache
-def _empty_file() -> Path:
-    """Return a database file that was set up and never used."""
+def empty_file() -> Path:
+    """Return a database file that was set up and never used; it goes with the process that asked for it first."""
     directory = Path(tempfile.mkdtemp(prefix="simulated-", dir=IN_MEMORY_FILES if IN_MEMORY_FILES.is_dir() else None))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     file = directory / "empty.db"
     store = open_store(f"sqlite:///{file}")
     store.setup()
@@ -97,8 +99,8 @@ class SqlitePlace:
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
-        self._file = _empty_file().with_name(f"run-{source.getrandbits(64):016x}.db")
-        shutil.copyfile(_empty_file(), self._file)
+        self._file = empty_file().with_name(f"run-{source.getrandbits(64):016x}.db")
+        shutil.copyfile(empty_file(), self._file)
         self._store = open_store(f"sqlite:///{self._file}", clock=WorldClock(world))
 
     def seen_by(self, process: Process) -> PartitionStore:
