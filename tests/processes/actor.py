@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import random
-from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness, SystemClock
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError
+from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.metrics import CountingMetrics, Metric
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.history import FileLog, RecordedCoordinator
+from airflow_coordination.testing.history import CountedCoordinator, FileLog, RecordedCoordinator
 from tests.processes.places import DiskWatch
 from tests.simulation.behaviour import Abandoned, Habits, Hands
 
@@ -101,35 +97,6 @@ class HastyClock(SystemClock):
     def sleep(self, seconds: float) -> None:
         """Wait for a part of ``seconds``."""
         super().sleep(seconds * self._haste)
-
-
-class CountedCoordinator(SourceCoordinator):
-    """The coordinator as it is; it knows which of its refusals no history has: those of a supplier's heartbeat."""
-
-    unrecorded_refusals = 0
-
-    def heartbeat(
-        self,
-        lease: Lease,
-        on_lost: Callable[[CoordinationError], object] = lambda error: None,
-        progress: Callable[[], object] | None = None,
-    ) -> Heartbeat:
-        """Return a context manager that keeps ``lease`` alive."""
-        return Heartbeat(self._beat, lease, on_lost, self.settings, progress, self._clock, self._randomness)
-
-    def _beat(self, lease: Lease) -> Lease:
-        try:
-            return self.renew(lease)
-        except PartitionNotOwnedError:
-            self.unrecorded_refusals += 1
-            raise
-
-    def short_counts(self) -> Counter[str]:
-        """Return what was counted, by the metrics' short names, as far as histories have it."""
-        assert isinstance(self.metrics, CountingMetrics)
-        counts = Counter({name.rpartition("_")[2]: count for name, count in self.metrics.counts.items()})
-        counts[Metric.NOT_OWNED] -= self.unrecorded_refusals
-        return counts
 
 
 def _open(url: str) -> PartitionStore:

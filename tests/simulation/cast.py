@@ -214,8 +214,8 @@ class Nature:
         self._next()
 
     def _jump(self) -> bool:
-        _, one = self._draw.choice(self._stage.started)
-        clock = one.coordinator._clock
+        _, _, one = self._draw.choice(self._stage.started)
+        clock = one._clock
         assert isinstance(clock, ProcessClock)
         clock.error += timedelta(hours=self._draw.uniform(-24, 24))
         return True

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.testing.history import CountedCoordinator
 from tests.simulation.world import EPOCH, Process, World
 
 START = datetime.fromtimestamp(EPOCH, UTC)
@@ -79,24 +77,7 @@ class VirtualHeartbeat(Heartbeat):
         self._stop.set()
 
 
-class VirtualCoordinator(SourceCoordinator):
+class VirtualCoordinator(CountedCoordinator):
     """The coordinator as it is, its heartbeats in the world."""
 
-    unrecorded_refusals = 0
-    """Of the renewals that the supplier's heartbeat sends by itself."""
-
-    def heartbeat(
-        self,
-        lease: Lease,
-        on_lost: Callable[[CoordinationError], object] = lambda error: None,
-        progress: Callable[[], object] | None = None,
-    ) -> VirtualHeartbeat:
-        """Return a context manager that keeps ``lease`` alive."""
-        return VirtualHeartbeat(self._beat, lease, on_lost, self.settings, progress, self._clock, self._randomness)
-
-    def _beat(self, lease: Lease) -> Lease:
-        try:
-            return self.renew(lease)
-        except PartitionNotOwnedError:
-            self.unrecorded_refusals += 1
-            raise
+    beats = VirtualHeartbeat

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.metrics import CountingMetrics, Metric
 from airflow_coordination.testing.history import (
     Kind,
     Told,
@@ -18,7 +16,6 @@ from airflow_coordination.testing.history import (
     work_is_not_denied,
 )
 from tests.simulation.cast import Finisher, enter
-from tests.simulation.clocks import VirtualCoordinator
 from tests.simulation.faults import Fault
 from tests.simulation.places import MakePlace
 from tests.simulation.stage import Stage
@@ -83,20 +80,12 @@ def violations(stage: Stage) -> Iterator[Violation]:
     if stage.place.is_exact:
         yield from work_is_not_denied(calls, stage.network.heard_until)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
-    for process, one in stage.started:
+    for process, _, coordinator in stage.started:
         if not process.dead:
-            yield from metrics_are_exact(calls, process.name, _counts(one.coordinator))
+            yield from metrics_are_exact(calls, process.name, coordinator.short_counts())
     if not stage.finished:
         yield Violation("L1", "not everything has come to an end")
     yield from _all_listed_exist(stage)
-
-
-def _counts(one: SourceCoordinator) -> Counter[str]:
-    assert isinstance(one, VirtualCoordinator)
-    assert isinstance(one.metrics, CountingMetrics)
-    counts = Counter({name.rpartition("_")[2]: count for name, count in one.metrics.counts.items()})
-    counts[Metric.NOT_OWNED] -= one.unrecorded_refusals
-    return counts
 
 
 def _all_listed_exist(stage: Stage) -> Iterator[Violation]:

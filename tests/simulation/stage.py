@@ -9,7 +9,7 @@ from datetime import timedelta
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.testing.history import MemoryLog, RecordedCoordinator
+from airflow_coordination.testing.history import CountedCoordinator, MemoryLog, RecordedCoordinator
 from tests.simulation.behaviour import Habits
 from tests.simulation.clocks import ProcessClock, VirtualCoordinator
 from tests.simulation.cuts import WHOLE, Cut
@@ -50,7 +50,7 @@ class Stage:
         self.running = True
         self.finished = False
         self._starts: Counter[str] = Counter()
-        self.started: list[tuple[Process, RecordedCoordinator]] = []
+        self.started: list[tuple[Process, RecordedCoordinator, CountedCoordinator]] = []
 
     def start(self, task: str, tries: int = 1) -> tuple[Process, RecordedCoordinator, ProcessClock]:
         """Start a process of a task, on the host that all share and with a wall clock of its own."""
@@ -67,13 +67,13 @@ class Stage:
             randomness=Randomness(self.draw),
         )
         recorded = RecordedCoordinator(coordinator, self.log, process.name)
-        self.started.append((process, recorded))
+        self.started.append((process, recorded, coordinator))
         return process, recorded, clock
 
     def clear(self) -> None:
         """End what still lives, and remove the store."""
         self.running = False
-        for process, _ in self.started:
+        for process, *_ in self.started:
             process.kill()
         self.world.run(self.world.time + 1.0)
         self.place.close()

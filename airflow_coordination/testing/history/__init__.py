@@ -18,6 +18,7 @@ from airflow_coordination.testing.history.check import (
     the_global_state_grows,
     work_is_not_denied,
 )
+from airflow_coordination.testing.history.counted import CountedCoordinator
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.log import FileLog, MemoryLog, read_logs
 from airflow_coordination.testing.history.model import Model, State
@@ -25,6 +26,7 @@ from airflow_coordination.testing.history.operations import Kind, Operation, Out
 from airflow_coordination.testing.history.recorder import RecordedCoordinator
 
 __all__ = [
+    "CountedCoordinator",
     "FileLog",
     "Kind",
     "MemoryLog",
