@@ -57,6 +57,16 @@ MUTANTS = (
         _collected("test_s12_what_counts_survives_and_losers_go"),
     ),
     Mutant(
+        "collector reads heads before the partition",
+        _COLLECTOR,
+        "        partition = self._store.get(self._source, key)\n"
+        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n",
+        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n"
+        "        partition = self._store.get(self._source, key)\n",
+        "S12: a block that an ending publishes between the reads is deleted",
+        _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),
+    ),
+    Mutant(
         "collector takes from a tenure that goes on",
         _COLLECTOR,
         "fence.token <= partition.token and not partition.held_under(fence)",

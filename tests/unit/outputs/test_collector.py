@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_coordination.leases import Fence, InvalidInputError, Lease, SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import Attempt, Block, Reference, collect, published_manifests
 from airflow_coordination.stores import open_store
 
@@ -102,6 +105,22 @@ def test_a_tenure_that_goes_on_keeps_everything(coordinator: SourceCoordinator, 
     assert exists(block)
 
 
+def after_the_first_read(store: PartitionStore, happens: Callable[[], object]) -> None:
+    """Let something happen after the next read of a partition or of its head records, whichever comes first."""
+    get, heads = store.get, store.heads
+
+    def then(read: Callable[..., Any]) -> Callable[..., Any]:
+        def reads(*given: Any, **named: Any) -> Any:
+            found = read(*given, **named)
+            if vars(store).pop("get", None) and vars(store).pop("heads", None):
+                happens()
+            return found
+
+        return reads
+
+    store.get, store.heads = then(get), then(heads)  # type: ignore[method-assign]
+
+
 def test_a_publisher_that_ends_between_the_reads_loses_nothing(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     """The ending moves a staged block into the head record just after the partition was read."""
     lease = acquired(coordinator)
@@ -109,16 +128,7 @@ def test_a_publisher_that_ends_between_the_reads_loses_nothing(coordinator: Sour
     coordinator.save_progress_state(lease, {"n": 1}, [staged])
     coordinator.give_up(lease)
     successor = acquired(coordinator)
-    store = coordinator.store
-    read = store.get
-
-    def get_then_complete(source: str, key: str):
-        found = read(source, key)
-        if successor.ending is None:
-            coordinator.complete(successor)
-        return found
-
-    store.get = get_then_complete
+    after_the_first_read(coordinator.store, lambda: coordinator.complete(successor))
     assert run(coordinator, tmp_path).blocks == 0
     assert successor.ending is not None
     assert exists(staged)
