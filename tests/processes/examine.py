@@ -24,7 +24,7 @@ from airflow_coordination.testing.history import (
     read_logs,
     the_global_state_grows,
 )
-from airflow_coordination.testing.history.check import each_partition_is_linearizable
+from airflow_coordination.testing.history.check import each_partition_is_linearizable, nothing_is_forgotten_early
 
 SHARES: Final = 32
 """Into so many parts the partitions are divided."""
@@ -119,6 +119,7 @@ class Examination:
         for number, made in enumerate(operations):
             made.number = number
         self.findings.partitions += len({made.key for made in operations})
+        self.findings.violations += nothing_is_forgotten_early(operations)
         self.findings.violations += each_partition_is_linearizable(operations, self._model)
 
     def _across(self) -> Iterator[Violation]:
