@@ -15,7 +15,10 @@ from airflow_coordination.testing.history.model import Model, State
 from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 
 MAX_STEPS: Final = 200_000
+_GRANTS: Final = frozenset({Kind.ACQUIRE, Kind.RETAKE})
 _SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
+_SEEN_LATER: Final = frozenset({Kind.ACQUIRE, Kind.ADOPT, Kind.RENEW, Kind.READ, Kind.PUBLISHED})
+"""Without an answer these change nothing, or what the model allows at any time: a token that somebody took."""
 _WITHOUT_EFFECT: Final = frozenset({Told.NOTHING, Told.NOT_DONE})
 
 
@@ -41,7 +44,7 @@ def matters(made: Operation) -> bool:
     """Return whether a call says anything about its partition."""
     if made.told in _WITHOUT_EFFECT or not made.key:
         return False
-    return made.told is not Told.UNKNOWN or made.kind not in (Kind.RENEW, Kind.READ, Kind.PUBLISHED)
+    return made.told is not Told.UNKNOWN or made.kind not in _SEEN_LATER
 
 
 class Search:
@@ -55,9 +58,31 @@ class Search:
         self._calls = calls
         self._answered = [index for index, made in enumerate(calls) if made.told is not Told.UNKNOWN]
         self._open = [index for index, made in enumerate(calls) if made.told is Told.UNKNOWN]
+        self._ceilings = self._highest_tokens()
         self._repeats = {index: self._earlier(index) for index in self._answered}
         self._tried: set[tuple[int, State]] = set()
         self._path: list[tuple[int, int, State]] = []
+
+    def _highest_tokens(self) -> list[float]:
+        """Return, by place, the highest token that the answers from there on allow: tokens never go back.
+
+        Nothing is known where an item vanished, because its tokens begin anew.
+        """
+        ceilings = [NEVER] * (len(self._answered) + 1)
+        if any(made.kind is Kind.VANISH for made in self._calls):
+            return ceilings
+        for place in reversed(range(len(self._answered))):
+            made = self._calls[self._answered[place]]
+            token = made.result.get("token", NEVER) - (made.kind in _GRANTS)
+            ceilings[place] = min(token, ceilings[place + 1])
+        return ceilings
+
+    def _is_hopeless(self, done: int, place: int, state: State) -> bool:
+        """Return whether a token is known already that calls which are still to come say is not given."""
+        last = done.bit_length()  # nothing from here on is done
+        while place < len(self._answered) and self._answered[place] < last:
+            place += 1
+        return state.token > self._ceilings[place]
 
     def _earlier(self, index: int) -> int:
         """Return the calls, as bits, that this one repeats: the same write of the same owner, its answer lost."""
@@ -98,7 +123,7 @@ class Search:
             if steps > MAX_STEPS:
                 raise Undecided(f"{len(self._calls)} calls on {self._calls[0].key!r}")
             bits = done | 1 << index
-            if (bits, after) in self._tried:
+            if (bits, after) in self._tried or self._is_hopeless(bits, place, after):
                 continue
             self._tried.add((bits, after))
             stack.append((done, place, state, choices))

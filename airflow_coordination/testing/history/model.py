@@ -129,10 +129,7 @@ class Model:
 
     def _grant(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
-            nonce = f"?{made.number}"  # who took it so gives it back when it is found, at any time
-            yield state._replace(
-                status=ASSIGNED, token=state.token + 1, nonce=nonce, writer="", chain=-1, free_at=made.invoked
-            )
+            yield _taken(state, state.token + 1, made.invoked)
             return
         found = made.result
         if found["token"] > state.token and _same_work(state, made):
@@ -247,8 +244,8 @@ class Model:
             if before.token == found["token"] and _shows(before, made) and _same_work(before, made):
                 yield before
         if found["token"] > state.token and state.due(made.answered) and _same_work(state, made):
-            given_back = state._replace(token=found["token"], nonce="?", writer="", chain=-1, free_at=0.0)
-            yield given_back._replace(status=ASSIGNED if found["status"] == ASSIGNED else FREED)
+            taken = _taken(state, found["token"], 0.0)
+            yield taken if found["status"] == ASSIGNED else taken._replace(status=FREED)
 
     def _published(self, state: State, made: Operation) -> Iterator[State]:
         shown = {dataset: digests for dataset, _, digests in state.published}
@@ -277,6 +274,11 @@ def _prolonged(state: State, made: Operation) -> State:
     return state._replace(free_at=max(state.free_at, expires)) if expires else state
 
 
+def _taken(state: State, token: int, free_at: float) -> State:
+    """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
+    return state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1, free_at=free_at)
+
+
 def _reclaimed(state: State) -> State:
     return state._replace(status=FREED, free_at=0.0)
 
@@ -303,7 +305,7 @@ def _unseen(state: State, made: Operation) -> Iterator[State]:
         yield state._replace(status=UNASSIGNED)
     if state.status in (ASSIGNED, CLOSED, UNASSIGNED, FREED):  # acquisitions without an answer took it
         for token in range(state.token + 1, state.token + 1 + MOST_UNHEARD):
-            taken = state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1)
+            taken = _taken(state, token, state.free_at)
             yield taken
             yield _reclaimed(taken)
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import creating, sweeping
+from airflow_coordination.stores.dynamodb import creating
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.places import Place
@@ -20,7 +20,6 @@ FIRST, LAST = (int(number) for number in os.environ.get("COORDINATION_SEEDS", "0
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is parallel, so that a seed says everything."""
     monkeypatch.setattr(creating, "PARALLEL", 1)
-    monkeypatch.setattr(sweeping, "PARALLEL", 1)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, LAST + 1))

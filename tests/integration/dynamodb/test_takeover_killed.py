@@ -54,7 +54,7 @@ def test_killed_at_any_request_and_run_again(local: Engine, table: str):
     whole = Given(local, f"{table}-whole", "03")
     whole.taken_over()
     expected = without_ids(whole.items())
-    for last in range(1, 18):
+    for last in range(1, 30):
         given = Given(local, f"{table}-{last}", "03")
         given.make()
         mortal = Mortal(local.client, last)
