@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing import dynamodb_local as local_engine
 from airflow_coordination.testing import moto_server as moto
+from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.postgres import fresh_database, private_postgres
 from scripts.java_packages import jars
 
@@ -39,6 +41,16 @@ def nobodys_credentials() -> Iterator[None]:
         for name, value in AMAZON.items():
             patch.setenv(name, value)
         yield
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file to copy that is set up once, because migrating takes longer than a test."""
+    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
+    store = open_store(f"sqlite:///{path}", clock=FakeClock())
+    store.setup()
+    store.close()
+    return path
 
 
 @pytest.fixture(scope="session")

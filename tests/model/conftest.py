@@ -8,21 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.testing.clock import FakeClock
 from tests.model.places import Place, dynamodb, in_memory, sql
 from tests.simulation.dynamodb.engine import Engine
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
-    store = open_store(f"sqlite:///{path}", clock=FakeClock())
-    store.setup()
-    store.close()
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +35,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "in_memory":
         made = in_memory(clock)
     elif request.param == "sqlite":
-        made = sql(f"sqlite:///{shutil.copy(asked('empty'), tmp_path / 'store.db')}", clock)
+        made = sql(f"sqlite:///{shutil.copy(asked('empty_sqlite'), tmp_path / 'store.db')}", clock)
     elif request.param == "simulated-dynamodb":
         made = dynamodb(Engine(clock.now), clock)
     elif request.param == "postgresql":

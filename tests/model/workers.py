@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.model import second_driver
 from tests.model.adversary import Step
 from tests.model.rules import Scenario
 from tests.model.sending import may_send, sent, sent_as_seen, waiting
@@ -19,7 +20,6 @@ from tests.model.state import (
     OWNS,
     PARKED,
     PUBLISHING,
-    REFUSED,
     TOMBSTONE,
     WAITS,
     Message,
@@ -43,7 +43,7 @@ def moves(state: State, index: int, scenario: Scenario) -> Iterator[Step]:
     elif worker.phase == OWNS:
         yield from while_owning(state, index, worker, scenario)
     elif index == 1 and scenario.second_driver:
-        yield from second_driver(state, scenario)
+        yield from second_driver.starts(state, scenario)
     elif _its_turn(state, index, scenario):
         yield from while_idle(state, index, scenario)
 
@@ -181,29 +181,6 @@ def _content(state: State, worker: Worker, kind: str, op: str, scenario: Scenari
     adds = head.op and head.generation == worker.generation and scenario.rules.same_generation_adds
     progress = worker.progress if kind == "close_state" else scenario.rows
     return progress, ((*head.blocks, *published) if adds else published) if published else None
-
-
-def second_driver(state: State, scenario: Scenario) -> Iterator[Step]:
-    """Yield what a second driver process of worker 0's submission does: start, and retake where it is the second."""
-    handed = state.handed
-    if handed is None:
-        return
-    item, begun = state.items[handed.part], [m for m in state.messages if m.by == 1]
-    here = (item.status, item.token, item.nonce) == (ASSIGNED, handed.token, handed.nonce)
-    if not begun:
-        if scenario.rules.second_driver_joins and here:
-            handed = handed._replace(last_op=item.last_op, progress=item.progress, staged=item.staged)
-        yield ("W1, a second driver process, starts with what W0 was handed",), with_worker(state, 1, handed), ""
-    elif here and begun[0].told == REFUSED and may_send(state, "retake", scenario):
-        after, new = sent_as_seen(state, "retake", 1, handed.part)
-        yield _asked(with_message(after, new._replace(same_try=True)), new)
-
-
-def hand_over(state: State, scenario: Scenario) -> State:
-    """Remember what worker 0 got, for a second driver process."""
-    if not scenario.second_driver or state.handed or state.workers[0].phase != OWNS:
-        return state
-    return state._replace(handed=state.workers[0])
 
 
 def settled_wish(state: State, scenario: Scenario) -> State:

@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.leases.clock import Randomness, SystemClock
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import CountedCoordinator, FileLog, RecordedCoordinator
 from tests.processes.places import DiskWatch
-from tests.simulation.behaviour import Abandoned, Habits, Hands
+from tests.simulation.behaviour import MOODY, Habits, Hands
 
 SOURCE: Final = "flights"
 HOST: Final = "host"
 """The same for all: tasks on one machine share it."""
-MOODY: Final = (CoordinationError, Abandoned)
-"""What may come of anything that is tried."""
 HOT: Final = 12
 """How many of the newest partitions people and workers name by their keys."""
 READY: Final = 32

@@ -13,7 +13,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from airflow_coordination.leases import Checkpoint, Fence, Lease
-from tests.processes.actor import MOODY, READY, Actor, Part, address, key_of
+from tests.processes.actor import READY, Actor, Part, address, key_of
+from tests.simulation.behaviour import MOODY
 from tests.simulation.cast import ACTIONS
 
 PAGE: Final = 16
@@ -27,33 +28,15 @@ class Worker(Actor):
         if self.part.tries > 1:
             with suppress(*MOODY):
                 for held in self.hands.insist(self.one.held_by_task):
-                    self._resume(held.key, Fence(held.token, held.nonce))
+                    self._take(self.hands.resume(held.key, Fence(held.token, held.nonce), watched=0.3))
         super().main()
-
-    def _resume(self, key: str, fence: Fence) -> None:
-        """Watch an earlier try's driver, or take the partition over."""
-        if self.draw.random() < 0.3:
-            adopted = self.hands.insist(lambda: self.one.adopt(key, fence))
-            if adopted is not None and self.draw.random() < 0.5:
-                self.hands.insist(lambda: self.one.fail_for_dead_owner(key, fence, "dead"))
-        else:
-            self._take(self.one.retake(key))
 
     def do(self) -> None:
         """Take a partition to some end."""
-        lease = self._acquire()
+        lease = self.hands.acquire(self.hot_key)
         if lease is None:
             self.clock.sleep(self.draw.random())
         self._take(lease)
-
-    def _acquire(self) -> Lease | None:
-        kind = self.draw.randrange(4)
-        if kind == 0:
-            return self.one.acquire_partition(self.hot_key())
-        if kind == 1:
-            hints = self.one.claimable(limit=3)
-            return self.one.get_next_partition(hint=self.draw.choice(hints)) if hints else None
-        return self.one.get_next_partition()
 
     def _take(self, lease: Lease | None) -> None:
         if lease is None:
@@ -70,18 +53,13 @@ class Worker(Actor):
             self._drive(lease)
         self.clock.sleep(10 * self.draw.random())
         if self.draw.random() < 0.5:
-            self.hands.insist(lambda: self._end_for_driver(lease))
+            self.hands.end_for_driver(lease)
 
     def _drive(self, lease: Lease) -> None:
         """Ask whoever started this process to start a driver; drivers outlive their tasks."""
         errand = (lease.key, lease.fence.token, lease.fence.nonce)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line, suppress(OSError):
             line.sendto(json.dumps([self.part.task, self.part.tries, errand]).encode(), address(self.part.directory))
-
-    def _end_for_driver(self, lease: Lease) -> bool:
-        if self.draw.random() < 0.5:
-            return self.one.fail_for_dead_owner(lease.key, lease.fence, "dead")
-        return self.one.give_up_for_dead_owner(lease.key, lease.fence)
 
 
 class Driver(Actor):

@@ -25,10 +25,10 @@ from airflow_coordination.testing.history import (
     the_global_state_grows,
 )
 from airflow_coordination.testing.history.check import each_partition_is_linearizable, nothing_is_forgotten_early
+from airflow_coordination.testing.history.operations import GRANTS
 
 SHARES: Final = 32
 """Into so many parts the partitions are divided."""
-_GRANTS: Final = (Kind.ACQUIRE, Kind.RETAKE)
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Examination:
             self._deleted.add(made.key)
         elif made.kind is Kind.READ and made.told is Told.OK and made.result["status"] is not None:
             self._absent.discard(made.key)
-        elif made.kind in _GRANTS:
+        elif made.kind in GRANTS:
             self._note_grant(made)
 
     def _note_grant(self, made: Operation) -> None:

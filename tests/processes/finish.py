@@ -6,17 +6,14 @@ import time
 
 from airflow_coordination.testing.history import RecordedCoordinator
 from tests.processes.actor import key_of
+from tests.simulation.behaviour import bring_to_an_end
 
 
 def finish(one: RecordedCoordinator, patience: float) -> bool:
     """Bring every partition to an end; return whether that was possible within ``patience`` seconds."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        one.sweep()
-        while (lease := one.get_next_partition()) is not None:
-            one.complete(lease)
-        outlook = one.outlook()
-        if not outlook.claimable + outlook.assigned + outlook.waiting:
+        if bring_to_an_end(one):
             return True
         time.sleep(0.2)
     return False

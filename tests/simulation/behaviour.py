@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from airflow_coordination.leases import Block, Lease
+from airflow_coordination.leases import Block, Fence, Lease
 from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
@@ -29,6 +29,10 @@ TIRED_AFTER = 3
 
 class Abandoned(Exception):
     """The worker lets go of a partition without ending its tenure."""
+
+
+MOODY: Final = (CoordinationError, Abandoned)
+"""What may come of anything that is tried."""
 
 
 @dataclass
@@ -71,6 +75,37 @@ class Hands:
         self._keeper = heartbeat
         self._chance = Randomness(source)
         self._made = 0
+
+    def acquire(self, any_key: Callable[[], str]) -> Lease | None:
+        """Acquire a partition by its key, by a hint, or whatever is next."""
+        kind = self._random.randrange(4)
+        if kind == 0:
+            return self.one.acquire_partition(any_key())
+        if kind == 1:
+            hints = self.one.claimable(limit=3)
+            return self.one.get_next_partition(hint=self._random.choice(hints)) if hints else None
+        return self.one.get_next_partition()
+
+    def resume(self, key: str, fence: Fence, watched: float) -> Lease | None:
+        """Go on with what an earlier try holds: watch its driver, or take the partition over and return the lease.
+
+        :param watched: how often the driver is watched.
+        """
+        if self._random.random() >= watched:
+            return self.one.retake(key)
+        adopted = self.insist(lambda: self.one.adopt(key, fence))
+        if adopted is not None and self._random.random() < 0.5:
+            self.insist(lambda: self.one.fail_for_dead_owner(key, fence, "dead"))
+        return None
+
+    def end_for_driver(self, lease: Lease) -> None:
+        """End the tenure of a driver that seems to be dead."""
+        self.insist(lambda: self._ended_for_driver(lease))
+
+    def _ended_for_driver(self, lease: Lease) -> bool:
+        if self._random.random() < 0.5:
+            return self.one.fail_for_dead_owner(lease.key, lease.fence, "dead")
+        return self.one.give_up_for_dead_owner(lease.key, lease.fence)
 
     def work(self, lease: Lease) -> None:
         """Work on a partition to some end."""
@@ -175,3 +210,12 @@ class Hands:
     def _once_or_insist(self, call: Callable[[], T]) -> T:
         """Make a call once and let its error through, or insist on it."""
         return call() if self._random.random() < 0.3 else self.insist(call)
+
+
+def bring_to_an_end(one: RecordedCoordinator) -> bool:
+    """Sweep, complete what can be acquired, and return whether nothing is left but what waits for a person."""
+    one.sweep()
+    while (lease := one.get_next_partition()) is not None:
+        one.complete(lease)
+    outlook = one.outlook()
+    return not outlook.claimable + outlook.assigned + outlook.waiting

@@ -8,18 +8,15 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases import Checkpoint, Fence, Lease
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.history import Kind, Told
-from tests.simulation.behaviour import Abandoned, Hands
+from tests.simulation.behaviour import MOODY, Hands, bring_to_an_end
 from tests.simulation.clocks import ProcessClock
 from tests.simulation.faults import Fault
 from tests.simulation.stage import SOURCE_ID, Stage
 from tests.simulation.world import Process
 
 ACTIONS: Final = (Action.RELEASE, Action.REOPEN, Action.REOPEN, Action.PARK, Action.RESET, Action.DELETE)
-MOODY: Final = (CoordinationError, Abandoned)
-"""What may come of anything that is tried."""
 
 
 class Worker:
@@ -41,32 +38,14 @@ class Worker:
         if self._try > 1:
             with suppress(*MOODY):
                 for held in self._hands.insist(self._one.held_by_task):
-                    self._resume(held.key, Fence(held.token, held.nonce))
+                    self._take(self._hands.resume(held.key, Fence(held.token, held.nonce), watched=0.4))
         idle = 0.0
         while self._stage.running:
             self._clock.sleep(self._draw.random() * (1 + idle))
             with suppress(*MOODY):
-                lease = self._acquire()
+                lease = self._hands.acquire(lambda: self._draw.choice(self._stage.keys))
                 idle = 0.0 if lease else min(2 * idle + 5, 60)
                 self._take(lease)
-
-    def _resume(self, key: str, fence: Fence) -> None:
-        """Go on with what an earlier try holds: watch its driver, or take the partition over."""
-        if self._draw.random() < 0.4:
-            adopted = self._hands.insist(lambda: self._one.adopt(key, fence))
-            if adopted is not None and self._draw.random() < 0.5:
-                self._hands.insist(lambda: self._one.fail_for_dead_owner(key, fence, "dead"))
-        else:
-            self._take(self._one.retake(key))
-
-    def _acquire(self) -> Lease | None:
-        kind = self._draw.randrange(4)
-        if kind == 0:
-            return self._one.acquire_partition(self._draw.choice(self._stage.keys))
-        if kind == 1:
-            hints = self._one.claimable(limit=3)
-            return self._one.get_next_partition(hint=self._draw.choice(hints)) if hints else None
-        return self._one.get_next_partition()
 
     def _take(self, lease: Lease | None) -> None:
         if lease is None:
@@ -87,14 +66,9 @@ class Worker:
             if not driver.alive or self._draw.random() < 0.1:
                 break
         if self._draw.random() < 0.7:
-            self._hands.insist(lambda: self._end_for_driver(lease))
+            self._hands.end_for_driver(lease)
         elif self._draw.random() < 0.5:  # as if there were no driver; refused if it has begun
             self._hands.insist(lambda: self._one.give_up(lease))
-
-    def _end_for_driver(self, lease: Lease) -> bool:
-        if self._draw.random() < 0.5:
-            return self._one.fail_for_dead_owner(lease.key, lease.fence, "dead")
-        return self._one.give_up_for_dead_owner(lease.key, lease.fence)
 
     def _drive(self, lease: Lease) -> Process:
         process, one, clock = self._stage.start(self._task, self._try)
@@ -249,11 +223,7 @@ class Finisher:
         while not self._one.run_supplier(lambda state: listed(self._stage.keys, state)).ran:
             self._clock.sleep(30)
         for _ in range(self.ROUNDS):
-            self._one.sweep()
-            while (lease := self._one.get_next_partition()) is not None:
-                self._one.complete(lease)
-            outlook = self._one.outlook()
-            if not outlook.claimable + outlook.assigned + outlook.waiting:
+            if bring_to_an_end(self._one):
                 self._read()
                 self._stage.finished = True
                 return

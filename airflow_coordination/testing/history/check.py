@@ -14,9 +14,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
-from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
-
-_GRANTS = (Kind.ACQUIRE, Kind.RETAKE)
+from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def fences_are_unique(operations: Iterable[Operation]) -> Iterator[Violation]:
     """S1: no fence, and no nonce, is given twice."""
     given: dict[str, Operation] = {}
     for made in operations:
-        if made.kind in _GRANTS and made.told is Told.OK:
+        if made.kind in GRANTS and made.told is Told.OK:
             other = given.setdefault(made.result["nonce"], made)
             if other is not made:
                 yield Violation("S1", "one nonce for two tenures", (other, made))
@@ -142,7 +140,7 @@ def metrics_are_exact(operations: Iterable[Operation], process: str, counts: Map
 def _is_counted(made: Operation) -> bool:
     if made.told is Told.REFUSED:
         return "for" not in made.given
-    return made.told is Told.OK and made.kind in _GRANTS
+    return made.told is Told.OK and made.kind in GRANTS
 
 
 def the_global_state_grows(
@@ -161,11 +159,6 @@ def the_global_state_grows(
         place = measure(made.result["state"])
         far.append(max(far[-1], (place, made), key=lambda entry: entry[0]) if far else (place, made))
     for made in answers:
-        earlier = _before(known, made.invoked)
+        earlier = bisect_left(known, made.invoked)
         if earlier and far[earlier - 1][0] > measure(made.result["state"]):
             yield Violation("S10", "the global state moved back", (far[earlier - 1][1], made))
-
-
-def _before(moments: Sequence[float], limit: float) -> int:
-    """Return how many of the sorted moments are below the limit."""
-    return bisect_left(moments, limit)

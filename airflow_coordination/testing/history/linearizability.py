@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from airflow_coordination.testing.history.model import Model, State
-from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
 
 MAX_STEPS: Final = 200_000
-_GRANTS: Final = frozenset({Kind.ACQUIRE, Kind.RETAKE})
 _SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
 _SEEN_LATER: Final = frozenset({Kind.ACQUIRE, Kind.ADOPT, Kind.RENEW, Kind.READ, Kind.PUBLISHED})
 """Without an answer these change nothing, or what the model allows at any time: a token that somebody took."""
@@ -61,7 +60,7 @@ class Search:
         self._ceilings = self._highest_tokens()
         self._repeats = {index: self._earlier(index) for index in self._answered}
         self._tried: set[tuple[int, State]] = set()
-        self._path: list[tuple[int, int, State]] = []
+        self._path: list[int] = []
 
     def _highest_tokens(self) -> list[float]:
         """Return, by place, the highest token that the answers from there on allow: tokens never go back.
@@ -73,7 +72,7 @@ class Search:
             return ceilings
         for place in reversed(range(len(self._answered))):
             made = self._calls[self._answered[place]]
-            token = made.result.get("token", NEVER) - (made.kind in _GRANTS)
+            token = made.result.get("token", NEVER) - (made.kind in GRANTS)
             ceilings[place] = min(token, ceilings[place + 1])
         return ceilings
 
@@ -127,11 +126,11 @@ class Search:
                 continue
             self._tried.add((bits, after))
             stack.append((done, place, state, choices))
-            self._path.append((index, place, after))
+            self._path.append(index)
             done, state = bits, after
             place = self._first(done, place)
             if place > deepest[0]:
-                deepest = (place, state, [index for index, _, _ in self._path])
+                deepest = (place, state, self._path.copy())
             choices = self._choices(done, place, state)
         return None
 
@@ -143,7 +142,7 @@ class Search:
 
     def _choices(self, done: int, place: int, state: State) -> Iterator[tuple[int, State]]:
         """Yield which call may come next and where it leads: answered ones first, then those nobody heard of."""
-        bound = float("inf")
+        bound = NEVER
         for index in self._answered[place:]:
             made = self._calls[index]
             if made.invoked > bound:

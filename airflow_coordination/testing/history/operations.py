@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class Kind(StrEnum):
@@ -37,6 +37,10 @@ class Kind(StrEnum):
     STATE = "read the global state"
     VANISH = "the item is gone"
     """Not a call: the store's TTL, or somebody's hand, removed the item and all that it remembered."""
+
+
+GRANTS: Final = frozenset({Kind.ACQUIRE, Kind.RETAKE})
+"""What may give a new fence."""
 
 
 class Told(StrEnum):
