@@ -7,7 +7,7 @@ is searched by itself (promise S5).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -154,7 +154,8 @@ class Search:
             if self._calls[index].invoked > bound:
                 break
             if not done >> index & 1:
-                yield from self._ways(index, done, state)
+                ways = self._ways(index, done, state)
+                yield from ((index, after) for _, after in ways if after != state)  # it need not happen at all
 
     def _ways(self, index: int, done: int, state: State) -> Iterator[tuple[int, State]]:
         """Yield the ways in which a call can come next."""
@@ -168,12 +169,17 @@ class Search:
         return Stuck(tuple(self._calls[index] for index in path), state, self._calls[self._answered[place]])
 
 
-def _with_silent_begins(calls: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield the calls that matter; a driver may have begun before it is told that its tenure has ended since."""
+def _with_what_nobody_heard(calls: Sequence[Operation]) -> Iterator[Operation]:
+    """Yield the calls that matter, and what may have happened beside them.
+
+    A driver may have begun before it is told that its tenure has ended since. A create that found its partition
+    may arrive once more when a person has deleted it: only the create that made it is remembered.
+    """
+    deleted = any(made.kind is Kind.DELETE for made in calls)
     for made in calls:
         if matters(made):
             yield made
-            if made.kind is Kind.BEGIN and made.told is Told.REFUSED:
+            if (made.kind is Kind.BEGIN and made.told is Told.REFUSED) or (made.kind is Kind.CREATE and deleted):
                 yield replace(made, told=Told.UNKNOWN, answered=NEVER, result={})
 
 
@@ -183,4 +189,4 @@ def explain(model: Model, calls: Sequence[Operation], start: State | None = None
     :param calls: in the order in which they were made.
     :raises Undecided: when there are too many ways.
     """
-    return Search(model, list(_with_silent_begins(calls))).run(start or State())
+    return Search(model, list(_with_what_nobody_heard(calls))).run(start or State())

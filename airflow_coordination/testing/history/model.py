@@ -15,6 +15,7 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Output, Told
 
 Digests = tuple[str, ...]
+Creator = tuple[str, int] | None
 SLACK: Final = 1e-3
 """Seconds by which two readings of one clock may differ when they are written as numbers."""
 MOST_UNHEARD: Final = 3
@@ -42,6 +43,7 @@ class State(NamedTuple):
     :param staged: blocks saved since the last publication.
     :param published: dataset, generation and digests of what readers see.
     :param generation: grows with create, reset, and close without state.
+    :param creator: process and number of the call that created it, remembered when it is deleted.
     :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
     """
 
@@ -57,6 +59,7 @@ class State(NamedTuple):
     closed: int = 0
     failures: int = 0
     free_at: float = 0.0
+    creator: Creator = None
 
     def held_under(self, fence: tuple[int, str] | None) -> bool:
         """Return condition *F*."""
@@ -223,9 +226,8 @@ class Model:
     def _create(self, state: State, made: Operation) -> Iterator[State]:
         if state.status != ABSENT:
             yield state
-        else:
-            fresh = State(token=state.token, published=state.published, generation=state.generation + 1)
-            yield fresh._replace(status=UNASSIGNED)
+        elif state.creator != (made.process, made.number):
+            yield _fresh(state, (made.process, made.number))
 
     def _act(self, state: State, made: Operation) -> Iterator[State]:
         for before in _unseen(state, made):
@@ -319,16 +321,20 @@ def _shows(state: State, made: Operation) -> bool:
     return bool(status == state.status)
 
 
+def _fresh(state: State, creator: Creator) -> State:
+    fresh = State(token=state.token, published=state.published, generation=state.generation + 1, creator=creator)
+    return fresh._replace(status=UNASSIGNED)
+
+
 def _acted(state: State, kind: Kind) -> State:
     """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
     state = state._replace(token=state.token + (state.status == ASSIGNED or kind is Kind.DELETE))
     if kind is Kind.PARK:
         return state._replace(status=CLOSED, free_at=NEVER)
     if kind is Kind.DELETE:
-        return State(token=state.token, published=state.published, generation=state.generation)
+        return State(token=state.token, published=state.published, generation=state.generation, creator=state.creator)
     if kind is Kind.RESET:
-        fresh = State(token=state.token, published=state.published, generation=state.generation + 1)
-        return fresh._replace(status=UNASSIGNED)
+        return _fresh(state, state.creator)
     return state._replace(status=UNASSIGNED, free_at=0.0, failures=0 if kind is Kind.REOPEN else state.failures)
 
 

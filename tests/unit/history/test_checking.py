@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_coordination.leases import Block, Lease, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.writes import Action, Create
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
@@ -32,13 +36,25 @@ SETTINGS = Settings(ownership_timeout=timedelta(minutes=1), request_deadline=tim
 ONE, TWO = Block("d", "/1", "one"), Block("d", "/2", "two")
 
 
+class RememberingStore(FaultyStore):
+    """Keeps the messages that create."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.sent_creates: list[Create] = []
+
+    def create(self, write: Create) -> Created:
+        self.sent_creates.append(write)
+        return super().create(write)
+
+
 class Source:
     """A source of partition ``a``, two owners of it, and their history."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.log = MemoryLog(lambda: self.clock.now().timestamp())
-        self.store = FaultyStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
+        self.store = RememberingStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
         self.first, self.second = self.owner("first"), self.owner("second")
         self.first.create_partitions(["a"])
 
@@ -141,6 +157,27 @@ def test_s1_one_nonce_for_two_is_found(source: Source) -> None:
     first, second = [made for made in source.log.operations if made.kind is Kind.ACQUIRE]
     second.result = {**second.result, "nonce": first.result["nonce"]}
     assert "S1" in source.broken
+
+
+def created_by_an_old_message(source: Source, *, of_the_first: bool) -> None:
+    """Delete the partition, let somebody's create arrive once more, and acquire what it made."""
+    sent = source.store.sent_creates[0 if of_the_first else -1]
+    source.clock.advance(1)
+    source.second.act(Action.DELETE, "a")
+    source.clock.advance(1)
+    source.store.create(sent if not of_the_first else replace(sent, op=24 * "f"))
+    source.acquired(source.second)
+
+
+def test_a_create_that_found_its_partition_may_arrive_again(source: Source) -> None:
+    source.second.create_partitions(["a"])
+    created_by_an_old_message(source, of_the_first=False)
+    assert source.broken == []
+
+
+def test_s5_a_create_that_made_its_partition_and_makes_it_again_is_found(source: Source) -> None:
+    created_by_an_old_message(source, of_the_first=True)
+    assert source.broken == ["S5"]
 
 
 def test_calls_at_the_same_time_are_put_in_the_order_that_explains_them(source: Source) -> None:
