@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -23,9 +24,10 @@ class Ledger:
         self.code = _commit()
 
     def add(self, part: str, figures: Line) -> None:
-        """Append what came of a part, with the commit that it was run on."""
+        """Append what came of a part, with the commit and the Python that it was run on."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = {"part": part, "code": self.code, "at": datetime.now(UTC).isoformat(timespec="seconds"), **figures}
+        now, python = datetime.now(UTC).isoformat(timespec="seconds"), platform.python_version()
+        line = {"part": part, "code": self.code, "python": python, "at": now, **figures}
         with self._path.open("a") as file:
             file.write(f"{json.dumps(line)}\n")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -153,11 +152,12 @@ def _model(line: Line) -> Iterable[str]:
 
 def _versions(ledger: Ledger) -> Iterable[str]:
     parts = [f"{kind} {store}" for kind, stores in STORES.items() for store in stores]
+    lines = [line for part in parts for line in ledger.lines(part)]
     codes: dict[str, list[str]] = {}
-    for part in parts:
-        for line in ledger.lines(part):
-            codes.setdefault(line["code"], []).append(line["at"][:10])
+    for line in lines:
+        codes.setdefault(line["code"], []).append(line["at"][:10])
     made = ", ".join(f"`{code}` ({min(days)})" for code, days in codes.items())
+    pythons = " and ".join(sorted({line["python"] for line in lines}))
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    python = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    yield f"\n## Versions\n\nMade on the commits {made}. {python}, {libraries}.\n"
+    yield f"\n## Versions\n\nMade on the commits {made}. "
+    yield f"Python {pythons}, SQLite {sqlite3.sqlite_version}, {libraries}.\n"
