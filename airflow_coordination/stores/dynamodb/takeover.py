@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,7 +23,7 @@ from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.settle import Attempts
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.creating import PARALLEL
+from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
@@ -161,14 +160,14 @@ class Takeover:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def _take_all(self, done: TakenOver, found: int) -> None:
-        with ThreadPoolExecutor(PARALLEL) as pool:
-            for page in self._pages():
-                leases = [read(item) for item in page if is_lease(item[it.SOURCE])]
-                for lease, status in zip(leases, pool.map(self._take, leases), strict=True):
-                    if status is not None:
-                        done.statuses[status] += 1
-                        self._report(done, lease)
-                _log.info("%s: %d of %d items taken over", self._where, done.statuses.total(), found)
+        for page in self._pages():
+            leases = [read(item) for item in page if is_lease(item[it.SOURCE])]
+            statuses = side_by_side([partial(self._take, lease) for lease in leases])
+            for lease, status in zip(leases, statuses, strict=True):
+                if status is not None:
+                    done.statuses[status] += 1
+                    self._report(done, lease)
+            _log.info("%s: %d of %d items taken over", self._where, done.statuses.total(), found)
 
     def _take(self, found: Found) -> PartitionStatus | None:
         """Make one lease ours; ``None`` if it is gone, or somebody else has done so."""
