@@ -163,6 +163,17 @@ MUTANTS = (
         "S3, S10: COMPLETED is not final",
     ),
     Mutant(
+        "creation forgotten by a tombstone",
+        _STEPS,
+        "    if existing is not None and not (existing.deleted and existing.create_op != op):\n",
+        "    if existing is not None and not existing.deleted:\n",
+        "S5: a message that created a partition creates it again after its deletion",
+        Tested(
+            "tests/conformance/test_in_memory.py::TestInMemory"
+            "::test_a_tombstone_is_not_revived_by_a_repeated_old_creation"
+        ),
+    ),
+    Mutant(
         "release without a token",
         _STEPS,
         "_end(partition, Outcome.RELEASED, write.op, now, after), token=partition.token + 1, nonce=write.op",
