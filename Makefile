@@ -31,7 +31,10 @@ test-suite: .venv/ready
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit
-	$(RUN) python -m pytest -m "not kit and not system and not ($(FAST))"
+	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
+	nice -n 19 $(BIN)/python -m tests.mutants >.work/mutants.log 2>&1 & mutants=$$!; \
+	$(RUN) python -m pytest -m "not kit and not system and not ($(FAST))"; code=$$?; \
+	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)

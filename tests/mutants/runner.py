@@ -1,4 +1,4 @@
-"""Tries mutants in processes of their own, some at a time: each has to import the package anew."""
+"""Tries mutants side by side, each where nothing of the package is imported yet."""
 
 from __future__ import annotations
 
@@ -7,32 +7,59 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from queue import SimpleQueue
+from typing import Final
 
 from tests.mutants.catalogue import CONTROLS
 from tests.mutants.trial import Verdict
 
-PATIENCE = 900.0
-"""Seconds that one trial may take."""
+_COMMAND: Final = [sys.executable, "-m", "tests.mutants.trial"]
 
 
-def try_one(name: str, operations: int | None = None) -> Verdict:
-    """Try one mutant.
+class Bench:
+    """A process that tries one mutant after the other; leaving the block ends it."""
 
-    :param operations: calls that it may take, if not its own number.
-    :raises RuntimeError: when the trial itself fails; a mutant that does not apply says so here.
-    """
-    command = [sys.executable, "-m", "tests.mutants.trial", name, *([str(operations)] if operations else ())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the trial of {name!r} failed:\n{done.stderr[-2000:]}")
-    fields = json.loads(done.stdout)
-    return Verdict(**fields | {"seeds": tuple(fields["seeds"])})
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def tried(self, name: str, operations: int | None) -> Verdict:
+        """Try one mutant.
+
+        :param operations: calls that it may take, if not its own number.
+        :raises RuntimeError: when the trial itself fails; a mutant that does not apply says so on standard error.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([name, operations]), file=self._process.stdin, flush=True)
+        said = self._process.stdout.readline()
+        if not said.strip():
+            raise RuntimeError(f"the trial of {name!r} failed; what went wrong stands above")
+        fields = json.loads(said)
+        return Verdict(**fields | {"seeds": tuple(fields["seeds"])})
 
 
 def all_tried(names: Iterable[str], jobs: int, operations: int | None = None) -> Iterator[Verdict]:
     """Yield what becomes of each, in the order of their names; ``jobs`` are tried at a time."""
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda name: try_one(name, operations), names)
+    with ExitStack() as stack:
+        free: SimpleQueue[Bench] = SimpleQueue()
+        for _ in range(jobs):
+            free.put(stack.enter_context(Bench()))
+
+        def tried(name: str) -> Verdict:
+            bench = free.get()
+            try:
+                return bench.tried(name, operations)
+            finally:
+                free.put(bench)
+
+        yield from stack.enter_context(ThreadPoolExecutor(jobs)).map(tried, names)
 
 
 def is_as_expected(verdict: Verdict) -> bool:

@@ -1,22 +1,32 @@
-"""Tries one mutant in this process, and says on standard output what caught it.
+"""Tries mutants, each in a child of its own, and says on standard output what caught them.
 
-usage: python -m tests.mutants.trial MUTANT [OPERATIONS]
+usage: python -m tests.mutants.trial; every line that comes in is a JSON list of a name and a number of operations,
+every line that goes out a verdict, empty if the trial failed. The children share what is imported of libraries:
+starting Python anew for each takes longer than most trials.
 """
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import logging
+import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from itertools import chain, count
+from typing import Final
 
 from tests.mutants.catalogue import CONTROLS, MUTANTS
 from tests.mutants.hook import install
 from tests.mutants.mutant import Mutant, Simulated, Tested
+
+LIBRARIES: Final = ("alembic", "boto3", "greenlet", "hypothesis", "moto", "pytest", "sqlalchemy.dialects.sqlite")
+"""What most trials import, and nothing that imports the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +77,11 @@ def tested(name: str, catcher: Tested) -> Verdict:
     """Run the test."""
     import pytest
 
-    began = time.process_time()
-    with redirect_stdout(sys.stderr):
+    began, said = time.process_time(), io.StringIO()
+    with redirect_stdout(said):
         code = pytest.main([catcher.node, "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short"])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        raise RuntimeError(f"{catcher.node} cannot be run: {code!r}")
+        raise RuntimeError(f"{catcher.node} cannot be run: {code!r}\n{said.getvalue()}")
     caught = catcher.node.rpartition("/")[2] if code is pytest.ExitCode.TESTS_FAILED else None
     return Verdict(name, caught, seconds=time.process_time() - began)
 
@@ -88,16 +98,35 @@ def tried(mutant: Mutant, most: int | None = None) -> Verdict:
     return verdict
 
 
-def main(name: str, operations: str = "") -> None:
+def verdict_on(name: str, most: int | None) -> Verdict:
     """Try one, or let the code as it is run in the place of one."""
     logging.disable()
-    most = int(operations) if operations else None
     if name in CONTROLS:
-        verdict = simulated(name, CONTROLS[name], most)
-    else:
-        verdict = tried(next(mutant for mutant in MUTANTS if mutant.name == name), most)
-    json.dump(asdict(verdict), sys.stdout)
+        return simulated(name, CONTROLS[name], most)
+    return tried(next(mutant for mutant in MUTANTS if mutant.name == name), most)
+
+
+def try_in_child(name: str, most: int | None) -> None:
+    """Print the verdict, or nothing if there is none."""
+    if child := os.fork():
+        os.waitpid(child, 0)
+        return
+    try:
+        print(json.dumps(asdict(verdict_on(name, most))), end="", flush=True)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def main() -> None:
+    """Try what is asked for until nobody asks any more."""
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    for line in sys.stdin:
+        try_in_child(*json.loads(line))
+        print(flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
