@@ -105,7 +105,7 @@ def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, st
 
 def test_l9_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
     """One is frozen, taken for dead, and comes back (promise L9)."""
-    triggerers.start()
+    triggerers.be_two()
     waits = Waiting(airflow, store, "waits_frozen", timedelta(hours=1))
     frozen = triggerers.holder(waits.name, waits.run_id)
     frozen.send(signal.SIGSTOP)
@@ -119,6 +119,7 @@ def test_l9_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
 
 def test_l9_one_of_two_triggerers_is_killed(airflow, store, triggerers):
     """The other one takes its sensor over; nothing is lost, nothing is reopened twice."""
+    triggerers.be_two()
     waits = Waiting(airflow, store, "waits_killed", timedelta(seconds=20))
     killed = triggerers.holder(waits.name, waits.run_id)
     triggerers.end(killed, signal.SIGKILL)

@@ -46,6 +46,11 @@ class Triggerers:
         [job_id] = wait_for(lambda: self._alive() - before, 120, "another triggerer is alive")
         self.all.append(Triggerer(psutil.Process(started.pid), job_id))
 
+    def be_two(self) -> None:
+        """Start as many as two need."""
+        while len(self.all) < 2:
+            self.start()
+
     def holder(self, dag_id: str, run_id: str) -> Triggerer:
         """Return the one in which this run's sensor waits."""
         held_by = wait_for(lambda: self._held_by(dag_id, run_id), 30, "a triggerer runs the sensor")
