@@ -322,8 +322,8 @@ def _shows(state: State, made: Operation) -> bool:
 
 
 def _fresh(state: State, creator: Creator) -> State:
-    fresh = State(token=state.token, published=state.published, generation=state.generation + 1, creator=creator)
-    return fresh._replace(status=UNASSIGNED)
+    """Return a new life of the partition: tokens go on, and what is published stays."""
+    return State(UNASSIGNED, state.token, published=state.published, generation=state.generation + 1, creator=creator)
 
 
 def _acted(state: State, kind: Kind) -> State:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from airflow_coordination.leases import Block, Lease, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.writes import Action, Create
+from airflow_coordination.leases.writes import Action, Create, NewPartition
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
@@ -36,25 +33,13 @@ SETTINGS = Settings(ownership_timeout=timedelta(minutes=1), request_deadline=tim
 ONE, TWO = Block("d", "/1", "one"), Block("d", "/2", "two")
 
 
-class RememberingStore(FaultyStore):
-    """Keeps the messages that create."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.sent_creates: list[Create] = []
-
-    def create(self, write: Create) -> Created:
-        self.sent_creates.append(write)
-        return super().create(write)
-
-
 class Source:
     """A source of partition ``a``, two owners of it, and their history."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.log = MemoryLog(lambda: self.clock.now().timestamp())
-        self.store = RememberingStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
+        self.store = FaultyStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
         self.first, self.second = self.owner("first"), self.owner("second")
         self.first.create_partitions(["a"])
 
@@ -159,24 +144,25 @@ def test_s1_one_nonce_for_two_is_found(source: Source) -> None:
     assert "S1" in source.broken
 
 
-def created_by_an_old_message(source: Source, *, of_the_first: bool) -> None:
-    """Delete the partition, let somebody's create arrive once more, and acquire what it made."""
-    sent = source.store.sent_creates[0 if of_the_first else -1]
+def created_again(source: Source) -> None:
+    """Delete the partition, let a create arrive that the tombstone does not know, and acquire what it made."""
+    name = source.first.coordinator.partition("a").source  # asked of the coordinator, it is no call of the history
     source.clock.advance(1)
     source.second.act(Action.DELETE, "a")
     source.clock.advance(1)
-    source.store.create(sent if not of_the_first else replace(sent, op=24 * "f"))
+    old = NewPartition(key="a", payload_text=None, priority=0)
+    source.store.create(Create(source=name, op=24 * "f", partitions=(old,)))
     source.acquired(source.second)
 
 
 def test_a_create_that_found_its_partition_may_arrive_again(source: Source) -> None:
     source.second.create_partitions(["a"])
-    created_by_an_old_message(source, of_the_first=False)
+    created_again(source)
     assert source.broken == []
 
 
 def test_s5_a_create_that_made_its_partition_and_makes_it_again_is_found(source: Source) -> None:
-    created_by_an_old_message(source, of_the_first=True)
+    created_again(source)
     assert source.broken == ["S5"]
 
 
