@@ -43,8 +43,8 @@ class Source:
         self.first, self.second = self.owner("first"), self.owner("second")
         self.first.create_partitions(["a"])
 
-    def owner(self, name: str) -> RecordedCoordinator:
-        one = SourceCoordinator(self.store, "flights", f"h/d/r/{name}/0/1", settings=SETTINGS, clock=self.clock)
+    def owner(self, name: str, number: int = 1) -> RecordedCoordinator:
+        one = SourceCoordinator(self.store, "flights", f"h/d/r/{name}/0/{number}", settings=SETTINGS, clock=self.clock)
         return RecordedCoordinator(one, self.log, name)
 
     def acquired(self, by: RecordedCoordinator) -> Lease:
@@ -163,6 +163,67 @@ def test_a_create_that_found_its_partition_may_arrive_again(source: Source) -> N
 
 def test_s5_a_create_that_made_its_partition_and_makes_it_again_is_found(source: Source) -> None:
     created_again(source)
+    assert source.broken == ["S5"]
+
+
+def test_a_create_may_be_repeated_where_its_item_vanished(source: Source) -> None:
+    create = source.log.call("first", Kind.CREATE, "b", None, {})
+    source.first.coordinator.create_partitions(["b"])
+    source.clock.advance(1)
+    source.second.acquire_partition("b")
+    source.clock.advance(1)
+    source.log.answer(source.log.call("nature", Kind.VANISH, "b", None, {}), Told.OK, {})
+    other = Source()  # knows nothing of the first life
+    other.first.coordinator.create_partitions(["b"])
+    source.log.answer(create, Told.OK, {})
+    source.clock.advance(1)
+    RecordedCoordinator(other.second.coordinator, source.log, "third").acquire_partition("b")
+    assert source.last(Kind.ACQUIRE).result["token"] == 1
+    assert source.broken == []
+
+
+def adopted(source: Source) -> tuple[RecordedCoordinator, Lease]:
+    """Return a task's next try, and the lease that the one before has taken without hearing of it."""
+    source.store.faults = {len(source.store.calls) + 1: Fault.CRASH_AFTER}
+    with pytest.raises(Crash):
+        source.first.get_next_partition()
+    source.store.crashed = False
+    found = source.second.coordinator.partition("a")
+    assert found is not None
+    assert found.fence is not None
+    next_try = source.owner("first", 2)
+    source.clock.advance(1)
+    lease = next_try.adopt("a", found.fence)
+    assert lease is not None
+    return next_try, lease
+
+
+def returned_behind(source: Source, lease: Lease) -> None:
+    """Let a giving back arrive that is no call of the history, and somebody else acquire long before the lease ends."""
+    source.clock.advance(1)
+    source.first.coordinator.give_up(lease)
+    source.clock.advance(1)
+    source.acquired(source.second)
+
+
+def test_what_a_next_try_found_may_have_been_given_back_by_the_one_before(source: Source) -> None:
+    """The first try found its unheard acquisition as well, gave it back, and died; the message came late."""
+    next_try, lease = adopted(source)
+    returned_behind(source, lease)
+    with pytest.raises(PartitionNotOwnedError):
+        next_try.renew(lease)
+    source.second.partition("a")
+    assert source.broken == []
+
+
+def test_s8_a_giving_back_after_the_owners_first_write_is_found(source: Source) -> None:
+    next_try, lease = adopted(source)
+    returned_behind(source, next_try.begin("a", lease.fence))
+    assert source.broken == ["S5"]
+
+
+def test_s8_a_giving_back_of_what_was_acquired_and_heard_of_is_found(source: Source) -> None:
+    returned_behind(source, source.acquired(source.first))
     assert source.broken == ["S5"]
 
 
