@@ -46,7 +46,7 @@ class State(NamedTuple):
     :param creator: process and number of the call that created it, remembered when it is deleted.
     :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
     :param returnable: whether a giving back may be on its way: the tenure was found by a task's next try, and the one
-        before may have found it too, and have given it back with its last breath. The owner's first write ends that.
+        before, which took it without hearing of it, may find it too. The owner's first write ends that.
     """
 
     status: str = ABSENT
