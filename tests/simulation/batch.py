@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 
-from tests.simulation.places import PLACES, empty_file
+from tests.simulation.places import PLACES
 from tests.simulation.run import Report, simulate
 
 CHUNK = 20
@@ -93,11 +93,10 @@ def run(store: str, first: int, operations: int, seconds: float, jobs: int) -> I
     :param seconds: no chunk of seeds begins later.
     :param jobs: processes at a time.
     """
-    if store == "sqlite":
-        empty_file()  # made here, and removed with this process
     deadline, done = time.monotonic() + seconds, 0
     tasks = ((store, range(start, start + CHUNK)) for start in count(first, CHUNK))
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    # Not forked: what is left of other tests in this process (threads, a handler that swallows SIGTERM) stays behind.
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         while done < operations and time.monotonic() < deadline:
             for found in pool.imap(_tally, islice(tasks, 2 * jobs)):
                 done += found.operations

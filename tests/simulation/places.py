@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import random
 import shutil
 import sqlite3
@@ -79,17 +78,16 @@ class InMemoryPlace:
 
 
 @cache
-def empty_file() -> Path:
-    """Return a database file that was set up and never used; it goes with the process that asked for it first."""
-    directory = Path(tempfile.mkdtemp(prefix="simulated-", dir=IN_MEMORY_FILES if IN_MEMORY_FILES.is_dir() else None))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    file = directory / "empty.db"
-    store = open_store(f"sqlite:///{file}")
-    store.setup()
-    store.close()
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return file
+def empty_database() -> bytes:
+    """Return what is in a database file that was set up and never used."""
+    with tempfile.TemporaryDirectory(prefix="simulated-") as directory:
+        file = Path(directory) / "empty.db"
+        store = open_store(f"sqlite:///{file}")
+        store.setup()
+        store.close()
+        with sqlite3.connect(file) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return file.read_bytes()
 
 
 class SqlitePlace:
@@ -99,8 +97,10 @@ class SqlitePlace:
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
-        self._file = empty_file().with_name(f"run-{source.getrandbits(64):016x}.db")
-        shutil.copyfile(empty_file(), self._file)
+        shared_memory = IN_MEMORY_FILES if IN_MEMORY_FILES.is_dir() else None
+        self._directory = Path(tempfile.mkdtemp(prefix="simulated-", dir=shared_memory))
+        self._file = self._directory / "run.db"
+        self._file.write_bytes(empty_database())
         self._store = open_store(f"sqlite:///{self._file}", clock=WorldClock(world))
 
     def seen_by(self, process: Process) -> PartitionStore:
@@ -116,8 +116,7 @@ class SqlitePlace:
     def close(self) -> None:
         """Delete the file and its neighbours."""
         self._store.close()
-        for file in self._file.parent.glob(f"{self._file.name}*"):
-            file.unlink()
+        shutil.rmtree(self._directory)
 
 
 class DynamoDBPlace:
