@@ -17,7 +17,7 @@ from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.sql.database import Database, original
 from airflow_coordination.stores.sql.statements import dialect
-from airflow_coordination.stores.sql.watchdog import Watchdog
+from airflow_coordination.stores.sql.watchdog import watch
 
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
@@ -63,7 +63,6 @@ class PostgresDatabase(Database):
         self._connect_seconds = _seconds(url, "connect_timeout", CONNECT_SECONDS)
         self._statement_seconds = _seconds(url, "statement_timeout", STATEMENT_SECONDS)
         self._pool_size = int(_seconds(url, "pool_size", POOL_SIZE))
-        self._watchdog = Watchdog()
 
     @property
     def _plain_url(self) -> URL:
@@ -83,7 +82,6 @@ class PostgresDatabase(Database):
 
     def make_pool(self) -> Pool:
         """Return a pool that makes connections when they are needed, and sends nothing when they come back."""
-        self._watchdog = Watchdog()
         return QueuePool(
             self._open_connection,
             pool_size=self._pool_size,
@@ -120,7 +118,7 @@ class PostgresDatabase(Database):
 
     def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the wait for an answer, also when the server's process is stopped."""
-        return self._watchdog.watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
+        return watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
 
     def is_lost(self, connection: Any) -> bool:
         """Return whether the connection has ended."""

@@ -11,14 +11,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
 _LOOK_SECONDS: Final = 0.25
 
 
 class Watchdog:
-    """Shuts sockets down whose calls take too long. A forked child needs one of its own."""
+    """Shuts sockets down whose calls take too long. A process has one, whatever the number of its stores."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,6 +56,21 @@ class Watchdog:
                         del self._calls[call]
                 if not self._calls:
                     self._busy.clear()
+
+
+def watch(descriptor: int, seconds: float) -> AbstractContextManager[None]:
+    """Shut the socket ``descriptor`` of this process down if the block takes longer than ``seconds``."""
+    return _watchdog.watch(descriptor, seconds)
+
+
+def _begin_anew() -> None:
+    """Give a forked child its own: the parent's thread is not in it, and the lock may be taken for ever."""
+    global _watchdog
+    _watchdog = Watchdog()
+
+
+_watchdog = Watchdog()
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _shut_down(descriptor: int) -> None:
