@@ -34,7 +34,7 @@ is a message that takes time and may meet a fault. One seed is one run: `python 
 --seed 17` shows it again. The DynamoDB store runs on an engine in the same process, which is compared with DynamoDB
 Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 
-On the way, seeds 3490, 59677, 63436, 66577 and 79177 were reported in memory, and each time the checker was at
+On the way, seeds 3490, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the checker was at
 fault: it did not know of a message that the rules allow to come so late. It knows now (a test for each way is in
 `tests/unit/history/test_checking.py`), and the seeds were run again.
 """

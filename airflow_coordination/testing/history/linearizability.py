@@ -172,14 +172,16 @@ class Search:
 def _with_what_nobody_heard(calls: Sequence[Operation]) -> Iterator[Operation]:
     """Yield the calls that matter, and what may have happened beside them.
 
-    A driver may have begun before it is told that its tenure has ended since. A create may arrive once more when its
-    partition has gone: a tombstone remembers only the create that made it, and where it vanished nothing does.
+    A driver may have begun before it is told that its tenure has ended since, or that the partition is gone. A create
+    may arrive once more when its partition has gone: a tombstone remembers only the create that made it, and where it
+    vanished nothing does.
     """
     gone = any(made.kind in (Kind.DELETE, Kind.VANISH) for made in calls)
     for made in calls:
         if matters(made):
             yield made
-            if (made.kind is Kind.BEGIN and made.told is Told.REFUSED) or (made.kind is Kind.CREATE and gone):
+            begun = made.kind is Kind.BEGIN and made.told in (Told.REFUSED, Told.MISSING)
+            if begun or (made.kind is Kind.CREATE and gone):
                 yield replace(made, told=Told.UNKNOWN, answered=NEVER, result={})
 
 

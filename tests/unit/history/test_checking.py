@@ -182,6 +182,22 @@ def test_a_create_may_be_repeated_where_its_item_vanished(source: Source) -> Non
     assert source.broken == []
 
 
+def test_a_driver_may_have_begun_before_it_hears_that_the_item_vanished(source: Source) -> None:
+    lease = source.acquired(source.first)
+    fence = (lease.fence.token, lease.fence.nonce)
+    source.clock.advance(1)
+    begun, second = (source.log.call(f"driver {number}", Kind.BEGIN, "a", fence, {}) for number in (1, 2))
+    source.log.answer(second, Told.REFUSED, {"ending": "overtaken"})
+    source.clock.advance(1)
+    source.second.partition("a")  # nobody has retaken it
+    source.clock.advance(1)
+    source.log.answer(source.log.call("nature", Kind.VANISH, "a", None, {}), Told.OK, {})
+    source.log.answer(begun, Told.MISSING, {})
+    assert source.broken == []
+    begun.kind = Kind.RENEW  # then there was no driver
+    assert source.broken == ["S5"]
+
+
 def adopted(source: Source) -> tuple[RecordedCoordinator, Lease]:
     """Return a task's next try, and the lease that the one before has taken without hearing of it."""
     source.store.faults = {len(source.store.calls) + 1: Fault.CRASH_AFTER}
