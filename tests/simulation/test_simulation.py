@@ -24,6 +24,7 @@ _NOT_ON_EVERY_STORE = {Fault.STALE}
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("store", PLACES)
 def test_s5_every_history_is_linearizable_under_faults(store: str) -> None:
     whole = Tally(store, 0)
