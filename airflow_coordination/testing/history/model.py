@@ -45,8 +45,8 @@ class State(NamedTuple):
     :param generation: grows with create, reset, and close without state.
     :param creator: process and number of the call that created it, remembered when it is deleted.
     :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
-    :param returnable: whether a giving back may be on its way: the tenure was found by a task's next try, and the one
-        before, which took it without hearing of it, may find it too. The owner's first write ends that.
+    :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
+        of it, may find it too and give it back, until the owner's first write.
     """
 
     status: str = ABSENT
@@ -62,11 +62,16 @@ class State(NamedTuple):
     failures: int = 0
     free_at: float = 0.0
     creator: Creator = None
-    returnable: bool = False
+    found: int = 0
 
     def held_under(self, fence: tuple[int, str] | None) -> bool:
         """Return condition *F*."""
         return self.status == ASSIGNED and (self.token, self.nonce) == fence
+
+    @property
+    def returnable(self) -> bool:
+        """Whether a giving back may be on its way."""
+        return self.status == ASSIGNED and self.token == self.found and not self.writer
 
     def due(self, moment: float) -> bool:
         """Return whether its time may have come by ``moment``."""
@@ -114,8 +119,8 @@ class Model:
     def after(self, state: State, made: Operation) -> Iterator[State]:
         """Yield the states that ``made`` may lead to if it takes effect in ``state``; none when it cannot."""
         yield from self._after(state, made)
-        if state.returnable and state.status == ASSIGNED:
-            yield from self._after(_given_back(state), made)
+        if state.returnable:
+            yield from self._after(state._replace(status=UNASSIGNED, free_at=0.0), made)
 
     def _after(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.REFUSED:
@@ -151,7 +156,6 @@ class Model:
                 writer="",
                 chain=-1,
                 free_at=found["expires"],
-                returnable=False,
             )
 
     def _adopt(self, state: State, made: Operation) -> Iterator[State]:
@@ -160,10 +164,10 @@ class Model:
         elif state.held_under(made.fence):
             yield _prolonged(state, made)
         elif state.status == ASSIGNED and state.nonce.startswith("?") and made.result["token"] == state.token:
-            known = state._replace(nonce=made.result["nonce"], returnable=True)  # now it is known who took it
+            known = state._replace(nonce=made.result["nonce"], found=state.token)  # now it is known who took it
             yield _prolonged(known, made)
         elif made.result["token"] > state.token:  # an acquisition without an answer, found by the task's next try
-            yield from (found._replace(returnable=True) for found in self._acquire(state, made))
+            yield from (taken._replace(found=taken.token) for taken in self._acquire(state, made))
 
     # -- owning -----------------------------------------------------------------------------------------------
 
@@ -278,7 +282,7 @@ def _in_chain(state: State, made: Operation) -> bool:
 
 
 def _written(state: State, made: Operation) -> State:
-    return state._replace(writer=made.process, chain=made.number, returnable=False)
+    return state._replace(writer=made.process, chain=made.number)
 
 
 def _prolonged(state: State, made: Operation) -> State:
@@ -288,12 +292,7 @@ def _prolonged(state: State, made: Operation) -> State:
 
 def _taken(state: State, token: int, free_at: float) -> State:
     """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
-    taken = state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1, free_at=free_at)
-    return taken._replace(returnable=False)
-
-
-def _given_back(state: State) -> State:
-    return state._replace(status=UNASSIGNED, free_at=0.0, returnable=False)
+    return state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1, free_at=free_at)
 
 
 def _reclaimed(state: State) -> State:
