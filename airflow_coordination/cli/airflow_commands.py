@@ -45,8 +45,7 @@ def _place(args: argparse.Namespace) -> Place:
     return open_place(args) if args.store else Place(lambda: _connected(args.conn_id))
 
 
-def _connected(conn_id: str) -> tuple[PartitionStore, str | None]:
+def _connected(conn_id: str) -> PartitionStore:
     from airflow_coordination.hooks.coordination import CoordinationHook
 
-    hook = CoordinationHook(conn_id)
-    return hook.get_conn(), hook.connection.partition_prefix
+    return CoordinationHook(conn_id).get_conn()

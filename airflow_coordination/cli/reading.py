@@ -8,21 +8,27 @@ from datetime import datetime
 from airflow_coordination.cli.output import Row, print_rows
 from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.errors import PartitionNotFoundError
-from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.names import agreed_prefix, split_source
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 
 
 def status(place: Place, args: Namespace) -> None:
     """Print the counts of one source, or of all that are registered."""
-    prefix = args.partition_prefix or place.partition_prefix
-    named = [(prefix, args.source)] if args.source else [split_source(name)[:2] for name, _ in place.store.sources()]
+    named = [(args.partition_prefix, args.source)] if args.source else _registered(place, args.partition_prefix)
     print_rows([_counted(place, prefix, source) for prefix, source in named], args.output)
+
+
+def _registered(place: Place, partition_prefix: str | None) -> list[tuple[str | None, str]]:
+    """Return prefix and name of all sources, of one prefix where the store or the command names one."""
+    wanted = agreed_prefix(place.store.partition_prefix, partition_prefix)
+    named = [split_source(name)[:2] for name, _ in place.store.sources()]
+    return [(prefix, source) for prefix, source in named if wanted in (None, prefix)]
 
 
 def _counted(place: Place, prefix: str | None, source: str) -> Row:
     coordinator = place.coordinator(source, prefix)
     counts, outlook = coordinator.counts(), coordinator.outlook()
-    row: dict[str, object] = {"source": source, "prefix": prefix}
+    row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {str(each).lower(): counts[each] for each in PartitionStatus}
     return row | {"parked": outlook.parked, "next_due": outlook.next_due}
 

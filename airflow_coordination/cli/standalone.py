@@ -12,7 +12,7 @@ from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store, parse_config
+from airflow_coordination.stores import open_store
 
 
 def run(command: Command, args: argparse.Namespace, open_place: Callable[[argparse.Namespace], Place]) -> int:
@@ -40,12 +40,11 @@ def open_place(args: argparse.Namespace) -> Place:
     return Place(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)))
 
 
-def _open(text: str | None) -> tuple[PartitionStore, str | None]:
+def _open(text: str | None) -> PartitionStore:
     if not text:
         remedy = f"Give --store URL, or set {STORE_VARIABLE} (better for a URL with a password)"
         raise SettingsError("--store", text, "is missing", remedy)
-    config = parse_config(text)
-    return open_store(config), config.partition_prefix
+    return open_store(text)
 
 
 def _add(groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command]) -> None:

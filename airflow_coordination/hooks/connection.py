@@ -18,6 +18,7 @@ from airflow_coordination.hooks.amazon import AmazonAccess, for_driver, mask
 from airflow_coordination.hooks.settings import SETTING_NAMES
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import STORE_VARIABLE
+from airflow_coordination.leases.names import agreed_prefix
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores import StoreConfig, parse_config
 
@@ -36,8 +37,7 @@ _SECRET_KEY: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[A-Za-z0-9._-]+
 class StoreConnection:
     """Where a store is, and what its connection says about the work on it.
 
-    :param store: the store; may hold credentials.
-    :param partition_prefix: keeps deployments that share a store apart.
+    :param store: the store, with the partition prefix; may hold credentials.
     :param output_root: where partitions publish their blocks.
     :param settings: timers and limits by name; durations in seconds.
     :param embedded: whether it is the SQLite file that serves where no connection is defined.
@@ -47,7 +47,6 @@ class StoreConnection:
     """
 
     store: StoreConfig = field(repr=False)
-    partition_prefix: str | None = None
     output_root: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     embedded: bool = False
@@ -94,10 +93,9 @@ def read_connection(connection: Connection) -> StoreConnection:
     if options := dynamodb_options(store):
         mask(options.sts_external_id)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
-    prefix = extra.get("partition_prefix") or store.partition_prefix
+    prefix = agreed_prefix(store.partition_prefix, extra.get("partition_prefix"))
     return StoreConnection(
-        store,
-        prefix,
+        replace(store, partition_prefix=prefix),
         extra.get("output_root"),
         settings,
         aws_conn_id=extra.get("aws_conn_id"),

@@ -120,7 +120,7 @@ class CoordinationHook(BaseHook):
         """Return a coordinator for ``source`` on this store.
 
         :param owner: who acts; see :func:`airflow_coordination.hooks.identity.owner_of`.
-        :param partition_prefix: goes before the connection's.
+        :param partition_prefix: the connection's by default, from which it must not differ.
         :param settings: from :meth:`settings`; without an operator's arguments by default.
         :param metrics: where the seed's metrics go; by default Airflow's ``Stats``, tagged with the source.
         """
@@ -128,7 +128,7 @@ class CoordinationHook(BaseHook):
             self.get_conn(),
             source=source,
             owner=owner,
-            partition_prefix=partition_prefix or self.connection.partition_prefix,
+            partition_prefix=partition_prefix or None,  # a template may be empty
             settings=settings or self.settings({}),
             metrics=metrics or TaggedStats({"source": source}),
         )
@@ -157,7 +157,9 @@ def _opened(pid: int, config: StoreConfig, embedded: bool, amazon: AmazonAccess 
     if options is not None and amazon is not None:
         from airflow_coordination.stores.dynamodb import DynamoDBStore
 
-        return DynamoDBStore(options, client=partial(make_client, amazon))
+        dynamodb = DynamoDBStore(options, client=partial(make_client, amazon))
+        dynamodb.partition_prefix = config.partition_prefix
+        return dynamodb
     store = open_store(config)
     if embedded:
         _log.info("No connection %r is defined: partitions are kept in %s", DEFAULT_CONNECTION, store.description)

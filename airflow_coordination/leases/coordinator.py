@@ -35,7 +35,8 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
     :param store: from :func:`airflow_coordination.stores.open_store`.
     :param source: the source's name.
     :param owner: who acts: ``hostname/dag/run/task/map index/try`` for Airflow tasks, any text otherwise.
-    :param partition_prefix: keeps deployments that share a store apart (Data Prepper: ``partition_prefix``).
+    :param partition_prefix: keeps deployments that share a store apart (Data Prepper: ``partition_prefix``); by
+        default what the store's own configuration says, from which it must not differ.
     :param ownership_timeout: how long a lease lasts without renewal; default 10 minutes (Data Prepper).
     :param max_closed_count: this many closes complete a partition; ``None`` = no limit.
     :param max_failures: this many failures park a partition.

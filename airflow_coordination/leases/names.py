@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, SettingsError
 
 MAX_KEY_BYTES = 2048
 MAX_SOURCE_BYTES = 255
@@ -71,6 +71,19 @@ def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
     if partition_prefix is not None:
         parts.insert(0, check_key(partition_prefix, "partition_prefix", MAX_SOURCE_BYTES))
     return check_key(SEPARATOR.join(encode_part(part) for part in parts), "source", MAX_SOURCE_BYTES)
+
+
+def agreed_prefix(stores: str | None, given: str | None) -> str | None:
+    """Return the partition prefix that holds: the store's own, or the one that was given by hand.
+
+    :param stores: what the store's configuration says; every reader and writer on that store has it as default.
+    :param given: the argument of a call, ``None`` when it was left out.
+    :raises SettingsError: when they differ: work that is finished under one name would be handed out under another.
+    """
+    if stores is None or given is None or stores == given:
+        return stores if given is None else given
+    problem = f"is another one than the store's own, {stores!a}, which its source_coordination or its connection names"
+    raise SettingsError("partition_prefix", given, problem, "Leave it out, or open the store with this one")
 
 
 def split_source(identifier: str) -> tuple[str | None, str, str]:

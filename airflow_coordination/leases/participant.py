@@ -17,7 +17,7 @@ from airflow_coordination.leases.errors import (
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
-from airflow_coordination.leases.names import check_key, compose_source
+from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.partition import Lease, Owner
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -56,12 +56,13 @@ class Participant:
         }
         named = {name: value for name, value in given.items() if value is not None}
         self.settings = dataclasses.replace(settings or _SETTINGS, **named)  # type: ignore[arg-type]
-        self.store, self.source, self.partition_prefix = store, source, partition_prefix
+        self.store, self.source = store, source
+        self.partition_prefix = prefix = agreed_prefix(store.partition_prefix, partition_prefix)
         self.owner = Owner(check_key(owner, "owner"))
         self.metrics = metrics or CountingMetrics()
         self._refusals = CountingMetrics()
-        self._source_id = compose_source(source, partition_prefix, "PARTITION")
-        self._global_id = compose_source(source, partition_prefix, "GLOBAL_STATE")
+        self._source_id = compose_source(source, prefix, "PARTITION")
+        self._global_id = compose_source(source, prefix, "GLOBAL_STATE")
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline, self._unheard)
         self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)

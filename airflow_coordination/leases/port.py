@@ -35,6 +35,9 @@ class PartitionStore(Protocol):
     Every back-end exception is the ``__cause__`` of one of these.
     """
 
+    partition_prefix: str | None
+    """What its configuration calls so: the default of everything that is made on it; steps get whole identifiers."""
+
     @property
     def store_id(self) -> str:
         """The id this store was given when it was set up (promise S18)."""

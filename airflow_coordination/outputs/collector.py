@@ -102,12 +102,12 @@ def collect(
     :param output_root: where its blocks go.
     :param older_than: leave attempts alone in which something was written more recently.
     :param dry_run: only count. The counts are exact for this moment.
-    :param partition_prefix: the source's prefix, if any.
+    :param partition_prefix: the source's prefix; the store's own by default.
     :raises InvalidInputError: for a negative ``older_than``.
     """
     positive("older_than", older_than, zero=True)
     root = attempts_root(normal_root(output_root))
-    collection = _Collection(store, source_identifier(source, partition_prefix), root, older_than)
+    collection = _Collection(store, source_identifier(store, source, partition_prefix), root, older_than)
     for directory, attempts in _listed(root).items():
         collection.look_at(directory, attempts)
     return collection.carry_out(dry_run)

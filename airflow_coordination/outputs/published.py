@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.names import agreed_prefix, compose_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -14,9 +14,12 @@ from airflow_coordination.outputs.storage import read_many
 PAGE = 1_000
 
 
-def source_identifier(source: str, partition_prefix: str | None) -> str:
-    """Return the stored identifier of a source's partitions."""
-    return compose_source(source, partition_prefix, "PARTITION")
+def source_identifier(store: PartitionStore, source: str, partition_prefix: str | None) -> str:
+    """Return the stored identifier of a source's partitions.
+
+    :raises SettingsError: when the prefix is another one than the store's own.
+    """
+    return compose_source(source, agreed_prefix(store.partition_prefix, partition_prefix), "PARTITION")
 
 
 def published_manifests(
@@ -27,11 +30,11 @@ def published_manifests(
     :param store: the store that holds the head records.
     :param source: the source's name.
     :param dataset: the dataset.
-    :param partition_prefix: the source's prefix, if any.
+    :param partition_prefix: the source's prefix; the store's own by default.
     :raises OutputError: when a manifest is missing or was changed.
     """
     found: list[Manifest] = []
-    for page in head_pages(store, source_identifier(source, partition_prefix), dataset):
+    for page in head_pages(store, source_identifier(store, source, partition_prefix), dataset):
         found += follow([(head.source, head.key, reference) for head in page for reference in references(head.blocks)])
     return found
 

@@ -23,7 +23,7 @@ from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.session import check_distributions, check_output_root, usable
 from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
-from airflow_coordination.stores import open_store, parse_config
+from airflow_coordination.stores import open_store
 
 StoreLike = str | Mapping[str, Any] | PartitionStore
 
@@ -59,13 +59,6 @@ def opened(store: StoreLike) -> Iterator[PartitionStore]:
         own.close()
 
 
-def prefix_in(store: StoreLike, given: str | None) -> str | None:
-    """Return the partition prefix: the given one, or the one that the store's configuration names."""
-    if given is not None or not isinstance(store, str | Mapping):
-        return given
-    return parse_config(store).partition_prefix
-
-
 def drain(
     main: PartitionFunction,
     *,
@@ -93,7 +86,7 @@ def drain(
     :param ownership_timeout: how long a lease lasts without renewal.
     :param owner: who holds the leases; by default this host and process.
     :param supplier: run when nothing can be acquired.
-    :param partition_prefix: the source's prefix, if any.
+    :param partition_prefix: the source's prefix; the store's own by default.
     :param settings: all timers and limits at once.
     :raises InvalidInputError: naming the argument that cannot be used.
     """
@@ -107,7 +100,7 @@ def drain(
             opened_store,
             source,
             owner or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
-            prefix_in(store, partition_prefix),
+            partition_prefix,
             ownership_timeout,
             settings=settings,
         )

@@ -16,7 +16,7 @@ from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.storage import is_local, join, parent
 from airflow_coordination.spark import s3a
-from airflow_coordination.spark.draining import StoreLike, opened, prefix_in
+from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.session import context_of
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
@@ -59,12 +59,11 @@ def read_completed(
     :param store: a URL, a ``source_coordination`` mapping, or a store.
     :param source: the source's name.
     :param dataset: the dataset.
-    :param partition_prefix: the source's prefix, if any.
+    :param partition_prefix: the source's prefix; the store's own by default.
     :param schema: the schema to return when nothing is published yet; its columns are there in any case.
     :raises OutputError: when nothing is published and no ``schema`` is given, or when published files are
         missing or changed, naming partition and file.
     """
-    partition_prefix = prefix_in(store, partition_prefix)
     with opened(store) as opened_store:
         manifests = published_manifests(opened_store, source, dataset, partition_prefix)
         scans = _scans(manifests)
@@ -160,7 +159,7 @@ def _nothing(
     remedy = "Give schema=… to get an empty DataFrame"
     if published:
         return OutputError(what, store.description, "knows only blocks without files, so no schema", remedy)
-    heads = store.heads(source_identifier(source, partition_prefix), limit=100)
+    heads = store.heads(source_identifier(store, source, partition_prefix), limit=100)
     names = ", ".join(sorted({repr(head.dataset) for head in heads})) or "none"
     problem = f"has no published output of it (published datasets: {names})"
     return OutputError(what, store.description, problem, f"Complete a partition first. {remedy}")

@@ -74,6 +74,7 @@ class InMemoryStore:
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"
+    partition_prefix: str | None = None
 
     def __init__(self, clock: Clock | None = None, randomness: Randomness | None = None) -> None:
         _check_place(os.environ)
@@ -83,6 +84,12 @@ class InMemoryStore:
         self._lock = threading.Lock()
         self._sources: dict[str, StoredSource] = {}
         self._registered: dict[str, dict[str, Any]] = {}
+
+    def shared(self) -> InMemoryStore:
+        """Return the same store, with a partition prefix of its own."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
 
     def __reduce__(self) -> Never:
         _refuse("it cannot be copied to another one")

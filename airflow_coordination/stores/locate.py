@@ -7,12 +7,15 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import check_known
+
+if TYPE_CHECKING:
+    from airflow_coordination.stores.in_memory import InMemoryStore
 
 Kind = Literal["in_memory", "sql", "dynamodb"]
 
@@ -36,7 +39,7 @@ _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTI
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _OUTER: Final = "source_coordination"
 _HIDDEN: Final = re.compile("password|external_id|secret|token", re.IGNORECASE)
-_shared_memory: dict[str, PartitionStore] = {}
+_shared_memory: dict[str, InMemoryStore] = {}
 _shared_memory_lock = threading.Lock()
 
 
@@ -187,7 +190,8 @@ def _open_memory(config: StoreConfig, clock: Clock | None) -> PartitionStore:
     if not name:
         return InMemoryStore(clock=clock)
     with _shared_memory_lock:
-        return _shared_memory.setdefault(name, InMemoryStore(clock=clock))
+        store = _shared_memory.setdefault(name, InMemoryStore(clock=clock))
+        return store.shared() if config.partition_prefix else store
 
 
 def _open_sql(config: StoreConfig, clock: Clock | None) -> PartitionStore:
@@ -223,9 +227,13 @@ def open_store(
 
     :param where: see :func:`parse_config`. ``memory://`` is a new store, ``memory://name`` one shared in this process.
     :param clock: decides when leases end instead of the store's own clock, for tests.
+    :return: the store. It carries the ``partition_prefix`` of its configuration: every coordinator, drain, reader and
+        collector made on it has that as default, and refuses another one.
     :raises SettingsError: when it cannot be a store.
     """
     if not isinstance(where, str | Mapping | StoreConfig) and hasattr(where, "acquire_next"):
         return where
     config = parse_config(where)
-    return _OPENERS[config.kind](config, clock)
+    store = _OPENERS[config.kind](config, clock)
+    store.partition_prefix = config.partition_prefix
+    return store

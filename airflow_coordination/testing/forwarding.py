@@ -33,6 +33,7 @@ class ForwardingStore:
 
     def __init__(self, store: PartitionStore) -> None:
         self.store = store
+        self.partition_prefix = store.partition_prefix
 
     def forward(self, name: str, call: Callable[[], T]) -> T:
         """Carry out one call.

@@ -71,6 +71,7 @@ class DynamoDBStore:
 
     has_fused_step: Final = False
     create_page: Final = CREATE_PAGE
+    partition_prefix: str | None = None
 
     def __init__(
         self,

@@ -60,6 +60,7 @@ class SqlStore(ABC):
 
     has_fused_step: Final = True
     create_page: Final = CREATE_PAGE
+    partition_prefix: str | None = None
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self.database = database

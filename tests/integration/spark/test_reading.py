@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.spark import Close, Complete, drain, read_completed
@@ -188,3 +188,20 @@ def test_the_listing_setting_is_put_back(spark, run, rows) -> None:
     before = spark.conf.get(name)
     rows()
     assert spark.conf.get(name) == before
+
+
+def test_c1_a_drain_and_a_reader_work_under_the_stores_prefix(spark, output_root: str) -> None:
+    """C1: an opened store brings its ``partition_prefix`` along; another one by hand is refused."""
+    store = open_store({"partition_prefix": "team", "store": {"in_memory": None}})
+    SourceCoordinator(store, source="s", owner="a test", partition_prefix="team").create_partitions(["k"])
+
+    def main(spark, lease):
+        published(lease, spark.range(3))
+        return Complete()
+
+    assert drain(main, store=store, source="s", spark=spark, output_root=output_root).keys == ("k",)
+    assert read_completed(spark, store=store, source="s", dataset="d").count() == 3
+    with pytest.raises(SettingsError, match="partition_prefix='north': is another one than the store's own, 'team'"):
+        read_completed(spark, store=store, source="s", dataset="d", partition_prefix="north")
+    with pytest.raises(SettingsError, match="partition_prefix='north'"):
+        drain(main, store=store, source="s", spark=spark, output_root=output_root, partition_prefix="north")

@@ -39,7 +39,7 @@ BLOCK = "source_coordination:\n  partition_prefix: team\n  store:\n    sql:\n   
 
 def test_the_seeds_block_is_accepted_verbatim_as_yaml_and_json():
     said = read_connection(connection(extra={"source_coordination": BLOCK}))
-    assert (said.store.url, said.partition_prefix) == ("sqlite:////tmp/c.db", "team")
+    assert (said.store.url, said.store.partition_prefix) == ("sqlite:////tmp/c.db", "team")
     block = {"partition_prefix": "team", "store": {"sql": {"url": "sqlite:////tmp/c.db", "pool_size": 2}}}
     said = read_connection(connection(extra={"source_coordination": json.dumps(block)}))
     handed = json.loads(said.driver_environment()["COORDINATION_STORE"])
@@ -49,7 +49,11 @@ def test_the_seeds_block_is_accepted_verbatim_as_yaml_and_json():
 def test_its_other_fields_are_settings():
     extra = {"output_root": "/data", "partition_prefix": "team", "ownership_timeout": 60, "max_failures": None}
     said = read_connection(connection(host="sqlite:////tmp/c.db", extra=extra))
-    assert (said.output_root, said.partition_prefix, said.settings) == ("/data", "team", {"ownership_timeout": 60})
+    assert (said.output_root, said.store.partition_prefix, said.settings) == (
+        "/data",
+        "team",
+        {"ownership_timeout": 60},
+    )
 
 
 @pytest.mark.parametrize(
