@@ -82,7 +82,7 @@ def test_s12_killed_executors_retries_and_speculation_change_nothing(
 def check_faults(events: Events) -> None:
     """Make sure that everything that the test is about did happen."""
     assert events.failures(RETRIED).count("ExceptionFailure") == 2
-    assert events.failures(DISCARDED).count("ExceptionFailure") == 4
+    assert events.failures(DISCARDED).count("ExceptionFailure") >= 4  # a copy may run beside the fourth
     assert any(events.speculative(SPECULATED))
     # The attempt that lost the race is killed, which takes Spark some seconds: its executor may be killed before.
     assert {"TaskKilled", "ExecutorLostFailure"} & set(events.failures(SPECULATED))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import cluster
@@ -12,7 +13,7 @@ from signs import DIRECTORY, here
 
 from airflow_coordination.spark import Complete, partition_application
 
-DISCARDED, SHUFFLED = "block discarded", "stage retried"
+RETRIED, DISCARDED, SHUFFLED = "task retried", "block discarded", "stage retried"
 COLUMNS = "partition string, fence string, number long, attempt int"
 AT_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 """A task's files are in the block's directory as soon as the task is done, not only when the job is."""
@@ -24,23 +25,36 @@ def executor() -> int:
 
 
 def first_waits(name: str) -> None:
-    """Say that a task is there, and stay the first time as long as the test says; say it again at every other time."""
-    if (DIRECTORY / name).exists():
+    """Say that a task is there, and stay in its first attempt as long as the test says; later ones only say "again".
+
+    Who is first in a stage is told by Spark's number: a copy of a slow task may get here before the task itself. A
+    stage that is repeated counts from 0 again, but only when the test has seen the first one here.
+    """
+    if TaskContext.get().attemptNumber() or (DIRECTORY / name).exists():
         here(f"{name} again")
         return
     (DIRECTORY / f"{name}.executor").write_text(str(executor()))
     here(name)
 
 
+def wait_until(it_is_so: Callable[[], bool]) -> None:
+    """Stay until something is so."""
+    while not it_is_so():
+        time.sleep(0.02)
+
+
 def meets_its_fault(partition: str, directory: str) -> None:
     """Wait, or fail, half way through a task."""
     context = TaskContext.get()
-    first_waits(f"{partition} {context.partitionId()}")
-    if partition == "task retried" and context.attemptNumber() == 0:
-        raise RuntimeError("the first attempt of every task fails")
+    name = f"{partition} {context.partitionId()}"
+    first_waits(name)
+    if partition == RETRIED:
+        if context.attemptNumber() == 0:
+            here(f"{name} failed")
+            raise RuntimeError("the first attempt of every task fails")
+        wait_until(lambda: (DIRECTORY / f"{name} failed").exists())  # a copy would win while the first is starting
     if partition == DISCARDED and context.partitionId() == 1:
-        while not list(Path(directory).glob("part-00000*")):
-            time.sleep(0.02)
+        wait_until(lambda: any(Path(directory).glob("part-00000*")))
         raise RuntimeError("every attempt of this task fails")
 
 
@@ -63,8 +77,7 @@ def write(spark, lease, numbers: range, faults: bool = False) -> None:
 
 
 def both_executors(spark) -> None:
-    while spark._jsc.sc().getExecutorMemoryStatus().size() < 1 + len(cluster.HOSTS):
-        time.sleep(0.02)
+    wait_until(lambda: spark._jsc.sc().getExecutorMemoryStatus().size() == 1 + len(cluster.HOSTS))
 
 
 @partition_application
