@@ -122,8 +122,15 @@ class PartitionStore(Protocol):
         key: str | None = None,
         after: str | None = None,
         limit: int = 1000,
+        after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
-        """Return head records by key in byte order, of one dataset or one key if named, with a key above ``after``."""
+        """Return head records by key in byte order, then by dataset, of one dataset or one key if named.
+
+        Fewer than ``limit`` are the last ones: :func:`~.heads.every_head` goes through all.
+
+        :param after: only those with a key above it.
+        :param after_dataset: also those of the key ``after`` itself whose dataset is above this one.
+        """
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

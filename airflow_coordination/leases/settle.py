@@ -20,6 +20,7 @@ from airflow_coordination.leases.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Answer, ChainWrite
@@ -217,7 +218,7 @@ class Settler:
         :raises OutcomeUnknownError: if none does: what became of the write is no longer known.
         """
         attempts = self.attempts(action, doubtful=True)
-        heads = attempts.hear(lambda: self._store.heads(write.source, key=write.key))
+        heads = every_head(self._store, write.source, key=write.key, hear=attempts.hear)
         if not any(head.op == write.op for head in heads):
             raise OutcomeUnknownError(action, FORGOTTEN)
 

@@ -16,6 +16,7 @@ from airflow_coordination.leases.errors import (
     ProgressStateError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import Chain, Ending, Fence, Lease, Outcome, Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
@@ -239,8 +240,9 @@ class Tenures:
         published = merge(partition.staged, blocks)
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
-            read = lambda: self._store.heads(partition.source, key=partition.key)  # noqa: E731
-            heads = {head.dataset: head for head in self._settler.repeat("read the head records", read)}
+            hear = self._settler.attempts("read the head records").hear
+            found = every_head(self._store, partition.source, key=partition.key, hear=hear)
+            heads = {head.dataset: head for head in found}
         records = head_records(partition, published, heads, op)
         for record in records:
             dump_blocks(record.blocks)

@@ -16,12 +16,13 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
 from airflow_coordination.outputs.manifests import references
-from airflow_coordination.outputs.published import PAGE, follow, source_identifier
+from airflow_coordination.outputs.published import follow, source_identifier
 from airflow_coordination.outputs.s3 import Upload
 from airflow_coordination.outputs.storage import (
     StoredFile,
@@ -148,7 +149,7 @@ class _Collection:
             return
         key = mine[0][1]
         partition = self._store.get(self._source, key)
-        heads = self._store.heads(self._source, key=key, limit=PAGE)
+        heads = list(every_head(self._store, self._source, key=key))
         followed = self._followed(partition, heads)
         for attempt, _, fence in mine:
             over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)

@@ -23,6 +23,9 @@ LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 LISTING_TASKS = 8
 """10,000 paths are planned in 2.3 s with this many listing tasks, in 42 s with Spark's default."""
 
+HEADS_NAMED = 100
+"""From how many head records the message about an unknown dataset takes its names."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
@@ -159,7 +162,8 @@ def _nothing(
     remedy = "Give schema=… to get an empty DataFrame"
     if published:
         return OutputError(what, store.description, "knows only blocks without files, so no schema", remedy)
-    heads = store.heads(source_identifier(store, source, partition_prefix), limit=100)
+    heads = store.heads(source_identifier(store, source, partition_prefix), limit=HEADS_NAMED)
     names = ", ".join(sorted({repr(head.dataset) for head in heads})) or "none"
+    names += ", and perhaps more" if len(heads) == HEADS_NAMED else ""
     problem = f"has no published output of it (published datasets: {names})"
     return OutputError(what, store.description, problem, f"Complete a partition first. {remedy}")

@@ -272,12 +272,12 @@ class InMemoryStore:
         key: str | None = None,
         after: str | None = None,
         limit: int = 1000,
+        after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
         with self._step():
             stored = self._source(source)
-            keys = stored.head_keys.above(after) if key is None else filter(stored.heads.__contains__, [key])
-            found = (head for k in keys for name, head in sorted(stored.heads[k].items()) if dataset in (None, name))
+            found = stored.heads_above((after or "", after_dataset), dataset, key)
             return list(islice(found, limit))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from airflow_coordination.leases.partition import Partition, PartitionStatus
@@ -71,6 +72,16 @@ class StoredSource:
         if head.key not in self.heads:
             self.head_keys.add(head.key)
         self.heads.setdefault(head.key, {})[head.dataset] = head
+
+    def heads_above(self, place: tuple[str, str | None], dataset: str | None, key: str | None) -> Iterator[HeadRecord]:
+        """Yield the head records above a key, or above a dataset of it, by key and dataset."""
+        after, after_dataset = place
+        above = self.head_keys.above(after) if key is None else iter([key] if key > after else [])
+        here = [after] if after_dataset is not None and key in (None, after) else []
+        for k in filter(self.heads.__contains__, chain(here, above)):
+            for name, head in sorted(self.heads[k].items()):
+                if dataset in (None, name) and (k != after or name > (after_dataset or "")):
+                    yield head
 
     def held(self) -> Iterator[Partition]:
         """Yield what is ASSIGNED."""

@@ -130,8 +130,9 @@ class ForwardingStore:
         key: str | None = None,
         after: str | None = None,
         limit: int = 1000,
+        after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
-        return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit))
+        return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit, after_dataset))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

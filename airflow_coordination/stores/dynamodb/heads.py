@@ -53,16 +53,28 @@ def _head(source: str, item: Item) -> HeadRecord:
 
 
 def heads(
-    table: Table, source: str, dataset: str | None, key: str | None, after: str | None, limit: int
+    table: Table,
+    source: str,
+    dataset: str | None,
+    key: str | None,
+    after: str | None,
+    limit: int,
+    after_dataset: str | None,
 ) -> list[HeadRecord]:
     """Return head records by key in byte order, then by dataset."""
     condition: ConditionBase = Key(SOURCE).eq(belonging(source, HEADS))
+    last = part_key(after, after_dataset) if after and after_dataset is not None else None
     if key is not None:
-        condition &= Key(KEY).between(*parts_between(key))
+        first, end = parts_between(key)
+        condition &= Key(KEY).between(last if last and after == key else first, end)
+    elif last:
+        condition &= Key(KEY).gt(last)
     elif after:
         condition &= Key(KEY).gte(parts_prefix(after).removesuffix(SEPARATOR) + _ABOVE_SEPARATOR)
     kept = Attr("dataset").eq(dataset) if dataset is not None else None
-    return list(islice(_read(table, source, query(condition, kept=kept)), limit))
+    found = _read(table, source, query(condition, kept=kept))
+    seen = (after, after_dataset)  # a range of sort keys includes its bounds
+    return list(islice((head for head in found if (head.key, head.dataset) != seen), limit))
 
 
 def _read(table: Table, source: str, arguments: dict[str, Any]) -> Iterator[HeadRecord]:

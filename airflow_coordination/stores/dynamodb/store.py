@@ -300,10 +300,11 @@ class DynamoDBStore:
         key: str | None = None,
         after: str | None = None,
         limit: int = 1000,
+        after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
         self._ready()
-        return heads.heads(self.table, source, dataset, key, after, limit)
+        return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -286,10 +286,13 @@ class SqlStore(ABC):
         key: str | None = None,
         after: str | None = None,
         limit: int = 1000,
+        after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
-        statement = self.statement(read.heads, one_dataset=dataset is not None, one_key=key is not None)
+        named = {"one_dataset": dataset is not None, "one_key": key is not None, "within": after_dataset is not None}
+        statement = self.statement(read.heads, **named)
         parameters = {"source": source, "dataset": dataset, "key": key, "after": after or "", "limit": limit}
+        parameters["after_dataset"] = after_dataset
         rows = self.execute(Call("read head records", writes=False), statement, parameters)
         return [head_of(row) for row in rows]
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head, without_time
@@ -92,6 +93,24 @@ class Heads:
             seen += [found.key for found in page]
         assert seen == expected
         assert [found.key for found in bench.store.heads(bench.source)] == expected
+
+    def test_e3_no_head_record_is_missed_however_many_a_partition_has(self, bench: Workbench) -> None:
+        """E3: pages that end inside a partition go on there, for one partition, one dataset and a whole source."""
+        datasets = sorted(("a", "é", "zz", "%", "\U0001f600", "d" * 255), key=str.encode)
+        for key in ("k", "k2", "l"):
+            held = bench.new(key)
+            bench.complete(held, *(head(held, block(name, name), dataset=name) for name in datasets))
+        everything = [(key, name) for key in ("k", "k2", "l") for name in datasets]
+
+        def read(dataset: str | None = None, key: str | None = None) -> list[tuple[str, str]]:
+            found = every_head(bench.store, bench.source, dataset=dataset, key=key, limit=4)
+            return [(each.key, each.dataset) for each in found]
+
+        assert read() == everything
+        assert read(key="k") == [place for place in everything if place[0] == "k"]
+        assert read(dataset="zz") == [place for place in everything if place[1] == "zz"]
+        assert read(key="k2", dataset="zz") == [("k2", "zz")]
+        assert read(key="absent") == []
 
     def test_head_records_of_sources_are_apart(self, bench: Workbench) -> None:
         held = bench.new("k")

@@ -15,6 +15,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.partition import Fence, Lease, Partition
 from airflow_coordination.leases.results import Created, Outlook, Swept
@@ -199,7 +200,7 @@ class RecordedCoordinator:
         one = self.coordinator
 
         def read() -> dict[str, tuple[str, ...]]:
-            heads = one.store.heads(compose_source(one.source, one.partition_prefix, "PARTITION"), key=key)
+            heads = every_head(one.store, compose_source(one.source, one.partition_prefix, "PARTITION"), key=key)
             return {head.dataset: tuple(block.digest for block in head.blocks) for head in heads}
 
         return self._told(self._call(Kind.PUBLISHED, key), read, lambda found: {"published": found})

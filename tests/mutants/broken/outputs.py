@@ -60,8 +60,8 @@ MUTANTS = (
         "collector reads heads before the partition",
         _COLLECTOR,
         "        partition = self._store.get(self._source, key)\n"
-        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n",
-        "        heads = self._store.heads(self._source, key=key, limit=PAGE)\n"
+        "        heads = list(every_head(self._store, self._source, key=key))\n",
+        "        heads = list(every_head(self._store, self._source, key=key))\n"
         "        partition = self._store.get(self._source, key)\n",
         "S12: a block that an ending publishes between the reads is deleted",
         _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),

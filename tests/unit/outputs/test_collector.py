@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import Fence, InvalidInputError, Lease, SourceCoordinator
+from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import Attempt, Block, Reference, collect, published_manifests
 from airflow_coordination.stores import open_store
@@ -36,12 +37,14 @@ def attempt_of(lease: Lease, root: Path) -> Attempt:
     return Attempt(str(root), lease.partition.source, lease.key, lease.fence)
 
 
-def block_of(attempt: Attempt, follows: Block | None = None) -> Block:
-    opened = attempt.open("clean")
+def block_of(
+    attempt: Attempt, follows: Block | None = None, *, dataset: str = "clean", mode: Mode = "replace"
+) -> Block:
+    opened = attempt.open(dataset)
     Path(opened.path).mkdir()
     (Path(opened.path) / "part-0.txt").write_text("12345")
     reference = Reference(follows.address, follows.digest) if follows else None
-    return attempt.finish(opened, follows=reference, file_format="text")
+    return attempt.finish(opened, mode=mode, follows=reference, file_format="text")
 
 
 def exists(block: Block) -> bool:
@@ -94,6 +97,17 @@ def test_a_replaced_publication_goes_once_no_reader_can_be_at_it(
     assert run(coordinator, tmp_path, older_than=timedelta(hours=1)).blocks == 0
     assert run(coordinator, tmp_path).blocks == 1
     assert [exists(block) for block in blocks] == [False, True]
+
+
+def test_e3_output_in_more_datasets_than_a_page_is_kept(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    """E3: the collector sees every head record of a partition, and an ending adds to every one of them."""
+    names = [f"table-{number:04}" for number in range(1_003)]
+    for _ in range(2):
+        lease = acquired(coordinator)
+        attempt = attempt_of(lease, tmp_path)
+        coordinator.close(lease, NOW, blocks=[block_of(attempt, dataset=name, mode="append") for name in names])
+    assert run(coordinator, tmp_path).blocks == 0
+    assert [len(published_manifests(coordinator.store, "flights", name)) for name in names[-4:]] == [2] * 4
 
 
 def test_a_tenure_that_goes_on_keeps_everything(coordinator: SourceCoordinator, tmp_path: Path) -> None:

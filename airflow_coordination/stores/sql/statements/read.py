@@ -63,11 +63,17 @@ def outlook(dialect: Dialect) -> str:
             FROM {PARTITIONS} WHERE source_identifier = :source AND deleted = 0) AS living"""
 
 
-def heads(*, one_dataset: bool, one_key: bool) -> str:
-    """Return head records by key, then by dataset."""
+def heads(*, one_dataset: bool, one_key: bool, within: bool) -> str:
+    """Return head records by key, then by dataset.
+
+    :param within: whether to go on inside the partition ``after``, above ``after_dataset``.
+    """
+    above = "source_partition_key > :after"
+    if within:  # the first condition is the index's
+        above = f"source_partition_key >= :after AND ({above} OR dataset > :after_dataset)"
     dataset = "AND dataset = :dataset" if one_dataset else ""
     key = "AND source_partition_key = :key" if one_key else ""
-    return f"""SELECT {HEAD} FROM {HEADS} WHERE source_identifier = :source AND source_partition_key > :after
+    return f"""SELECT {HEAD} FROM {HEADS} WHERE source_identifier = :source AND {above}
         {dataset} {key} ORDER BY source_partition_key, dataset LIMIT :limit"""
 
 
