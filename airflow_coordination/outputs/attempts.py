@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from airflow_coordination.outputs.layout import (
     partition_directory,
 )
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
+from airflow_coordination.outputs.markers import Marker
 from airflow_coordination.outputs.parquet import TAIL, FooterError, footer_length, parse_footer
 from airflow_coordination.outputs.storage import (
     PARALLEL_REQUESTS,
@@ -55,12 +55,14 @@ class Attempt:
     :param source: the stored source identifier.
     :param key: the partition key.
     :param fence: the tenure.
+    :param store_id: the store that gave the fence, so that another store's collector leaves the directory alone.
     """
 
     output_root: str
     source: str
     key: str
     fence: Fence
+    store_id: str
     process: str = field(default_factory=lambda: secrets.token_hex(4))
     _numbers: int = 0
 
@@ -120,8 +122,8 @@ class Attempt:
 
     def _mark(self) -> None:
         """Say in the directory whose it is, so that the collector never has to guess."""
-        facts = {"source": self.source, "key": self.key, "fence": str(self.fence)}
-        write_bytes(join(self.directory, MARKER), json.dumps(facts).encode())
+        marker = Marker(source=self.source, key=self.key, fence=self.fence, store_id=self.store_id)
+        write_bytes(join(self.directory, MARKER), marker.to_bytes())
 
     def _describe(self, block: OpenBlock, stored: Sequence[StoredFile], file_format: str) -> list[DataFile]:
         if file_format != "parquet":

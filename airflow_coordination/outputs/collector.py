@@ -9,7 +9,6 @@ a predecessor), can never be published any more.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,6 +21,7 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
 from airflow_coordination.outputs.manifests import references
+from airflow_coordination.outputs.markers import Marker, Standing
 from airflow_coordination.outputs.published import follow, source_identifier
 from airflow_coordination.outputs.s3 import Upload
 from airflow_coordination.outputs.storage import (
@@ -36,6 +36,7 @@ from airflow_coordination.outputs.storage import (
     parent,
     read_bytes,
     unfinished_uploads,
+    write_bytes,
 )
 
 SAMPLE = 20
@@ -53,6 +54,10 @@ class Collected:
     :param sample: the first twenty of them.
     :param kept: how many block directories of this source were left alone.
     :param unknown: directories that are not understood, never touched (the first twenty).
+    :param foreign: attempt directories of this source that another store's tenures wrote, never touched (the first
+        twenty). Two deployments share this output root.
+    :param unmarked: attempt directories of this source from before markers named their store, whose tenures this
+        store has forgotten, so that it cannot tell whether they are its own; never touched (the first twenty).
     :param dry_run: whether nothing was deleted.
     """
 
@@ -63,6 +68,8 @@ class Collected:
     sample: tuple[str, ...] = ()
     kept: int = 0
     unknown: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    unmarked: tuple[str, ...] = ()
     dry_run: bool = True
 
 
@@ -92,11 +99,12 @@ def collect(
     older_than: timedelta = timedelta(days=1),
     dry_run: bool = True,
     partition_prefix: str | None = None,
+    unmarked_are_own: bool = False,
 ) -> Collected:
     """Delete the blocks of tenures that are over and that nothing refers to, or say what would be deleted.
 
     A partition whose output changed within ``older_than`` is left alone, because readers may still be
-    reading what was replaced.
+    reading what was replaced. Directories of other stores are left alone and named.
 
     :param store: the store that holds the source.
     :param source: the source's name.
@@ -104,11 +112,15 @@ def collect(
     :param older_than: leave attempts alone in which something was written more recently.
     :param dry_run: only count. The counts are exact for this moment.
     :param partition_prefix: the source's prefix; the store's own by default.
+    :param unmarked_are_own: take ``unmarked`` directories for this store's. Say so only if no other store ever wrote
+        this source below this root: what another one published there would be deleted.
     :raises InvalidInputError: for a negative ``older_than``.
     """
     positive("older_than", older_than, zero=True)
     root = attempts_root(normal_root(output_root))
-    collection = _Collection(store, source_identifier(store, source, partition_prefix), root, older_than)
+    collection = _Collection(
+        store, source_identifier(store, source, partition_prefix), root, older_than, unmarked_are_own=unmarked_are_own
+    )
     for directory, attempts in _listed(root).items():
         collection.look_at(directory, attempts)
     return collection.carry_out(dry_run)
@@ -134,8 +146,13 @@ def _listed(root: str) -> dict[str, list[_Attempt]]:
 class _Collection:
     """Decides partition by partition, then deletes."""
 
-    def __init__(self, store: PartitionStore, source: str, root: str, older_than: timedelta) -> None:
+    def __init__(
+        self, store: PartitionStore, source: str, root: str, older_than: timedelta, *, unmarked_are_own: bool
+    ) -> None:
         self._store, self._source, self._root, self._older_than = store, source, root, older_than
+        self._unmarked_are_own = unmarked_are_own
+        self._apart: dict[Standing, list[str]] = {Standing.FOREIGN: [], Standing.NOBODYS: []}
+        self._to_mark: list[tuple[_Attempt, Marker]] = []
         self._losers: list[tuple[str, _Contents]] = []
         self._attempts: list[_Attempt] = []
         self._unknown: list[str] = []
@@ -143,20 +160,34 @@ class _Collection:
 
     def look_at(self, directory: str, attempts: list[_Attempt]) -> None:
         """Sort a partition's blocks into losers and the rest. The reads happen in the order that makes it safe."""
-        marked = [(attempt, *marker) for attempt in attempts if (marker := self._marker(attempt, directory))]
-        mine = [(attempt, key, fence) for attempt, source, key, fence in marked if source == self._source]
-        if not mine:
+        marked = [(attempt, marker) for attempt in attempts if (marker := self._marker(attempt, directory))]
+        of_source = [(attempt, marker) for attempt, marker in marked if marker.source == self._source]
+        if not of_source:
             return
-        key = mine[0][1]
+        key = of_source[0][1].key
         partition = self._store.get(self._source, key)
         heads = list(every_head(self._store, self._source, key=key))
         followed = self._followed(partition, heads)
-        for attempt, _, fence in mine:
+        for attempt, fence in self._own(of_source, partition):
             over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)
             if over and followed is not None and self._old(attempt, heads):
                 self._take(attempt, followed)
             else:
                 self._kept += len(attempt.blocks)
+
+    def _own(
+        self, of_source: list[tuple[_Attempt, Marker]], partition: Partition | None
+    ) -> Iterator[tuple[_Attempt, Fence]]:
+        """Yield the attempts of this store's tenures with their fences, and note the others."""
+        store_id = self._store.store_id
+        for attempt, marker in of_source:
+            standing = marker.standing(store_id, partition, unmarked_are_own=self._unmarked_are_own)
+            if standing is not Standing.OWN:
+                self._apart[standing].append(attempt.address)
+                continue
+            if marker.store_id is None:
+                self._to_mark.append((attempt, marker.of(store_id)))
+            yield attempt, marker.fence
 
     def carry_out(self, dry_run: bool) -> Collected:
         """Delete, unless it is a dry run, and return the counts.
@@ -166,6 +197,8 @@ class _Collection:
         """
         uploads = [found for _, contents in self._losers for found in contents if isinstance(found, Upload)]
         if not dry_run:
+            for attempt, marker in self._to_mark:
+                write_bytes(join(attempt.address, MARKER), marker.to_bytes())
             for upload in uploads:
                 abort_upload(self._root, upload)
             for address, _ in self._losers:
@@ -182,15 +215,17 @@ class _Collection:
             sample=tuple(address for address, _ in self._losers[:SAMPLE]),
             kept=self._kept,
             unknown=tuple(self._unknown[:SAMPLE]),
+            foreign=tuple(self._apart[Standing.FOREIGN][:SAMPLE]),
+            unmarked=tuple(self._apart[Standing.NOBODYS][:SAMPLE]),
             dry_run=dry_run,
         )
 
-    def _marker(self, attempt: _Attempt, directory: str) -> tuple[str, str, Fence] | None:
+    def _marker(self, attempt: _Attempt, directory: str) -> Marker | None:
         try:
-            facts = json.loads(read_bytes(join(attempt.address, MARKER))) if attempt.marker else {}
-            source, key, fence = facts["source"], facts["key"], Fence.parse(facts["fence"])
-            if partition_directory(source, key) == directory and f"{ATTEMPT}={fence}-" in attempt.address:
-                return source, key, fence
+            marker = Marker.from_bytes(read_bytes(join(attempt.address, MARKER)) if attempt.marker else b"{}")
+            named = partition_directory(marker.source, marker.key)
+            if named == directory and f"{ATTEMPT}={marker.fence}-" in attempt.address:
+                return marker
         except (FileNotFoundError, KeyError, TypeError, ValueError):
             pass  # somebody else's, half written or being deleted
         self._unknown.append(attempt.address)

@@ -200,7 +200,8 @@ class PartitionLease:
         with self._lock:
             if self._attempt is None:
                 partition = self.partition
-                self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence)
+                store_id = self._coordinator.store.store_id
+                self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
             return self._attempt
 
     def _predecessor(self, dataset: str, mode: Mode) -> Reference | None:

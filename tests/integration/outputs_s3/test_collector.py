@@ -50,8 +50,8 @@ def acquired(coordinator: SourceCoordinator) -> Lease:
     return lease
 
 
-def attempt_of(lease: Lease, root: str) -> Attempt:
-    return Attempt(root, lease.partition.source, lease.key, lease.fence)
+def attempt_of(coordinator: SourceCoordinator, lease: Lease, root: str) -> Attempt:
+    return Attempt(root, lease.partition.source, lease.key, lease.fence, coordinator.store.store_id)
 
 
 def block_of(attempt: Attempt, follows: Block | None = None, files: int = 1) -> Block:
@@ -68,14 +68,14 @@ def directory_of(block: Block) -> str:
 
 def test_only_the_uploads_of_losers_are_aborted(coordinator, root, run, begin_upload, uploads, keys) -> None:
     dead = acquired(coordinator)
-    attempt = attempt_of(dead, root)
+    attempt = attempt_of(coordinator, dead, root)
     saved = block_of(attempt)
     dead = coordinator.save_progress_state(dead, {"n": 1}, [saved])
     into_saved = begin_upload(directory_of(saved))
     into_lost = begin_upload(attempt.open("clean").path)  # a block with no file yet, only an upload
     coordinator.fail(dead, "killed", retry_after=NOW)
     living = acquired(coordinator)
-    into_living = begin_upload(attempt_of(living, root).open("clean").path)
+    into_living = begin_upload(attempt_of(coordinator, living, root).open("clean").path)
     assert uploads() == sorted([into_saved, into_lost, into_living])
 
     counted = run(dry_run=True)
@@ -85,7 +85,7 @@ def test_only_the_uploads_of_losers_are_aborted(coordinator, root, run, begin_up
     assert uploads() == sorted([into_saved, into_living])
     assert saved.address.endswith(tuple(keys()))
 
-    following = block_of(attempt_of(living, root), follows=saved)
+    following = block_of(attempt_of(coordinator, living, root), follows=saved)
     coordinator.complete(living, [following])
     run()
     assert into_saved in uploads()
@@ -94,7 +94,7 @@ def test_only_the_uploads_of_losers_are_aborted(coordinator, root, run, begin_up
 
 def test_a_young_upload_keeps_its_attempt(coordinator, root, run, begin_upload, uploads) -> None:
     lease = acquired(coordinator)
-    begin_upload(attempt_of(lease, root).open("clean").path)
+    begin_upload(attempt_of(coordinator, lease, root).open("clean").path)
     coordinator.fail(lease, "killed", retry_after=NOW)
     assert run(older_than=timedelta(hours=1)).uploads == 0
     assert len(uploads()) == 1
@@ -107,7 +107,7 @@ def test_nothing_remains_of_a_loser_and_neighbours_do(
 ) -> None:
     monkeypatch.setattr("airflow_coordination.outputs.s3.BATCH", 2)
     lease = acquired(coordinator)
-    lost = block_of(attempt_of(lease, root), files=3)
+    lost = block_of(attempt_of(coordinator, lease, root), files=3)
     inside = directory_of(lost).removeprefix(f"s3a://{bucket}/")
     neighbours = ["deep/out/_attempts/strange.txt", f"{inside.replace('_partition=', '_partition=0')}/part-0.txt"]
     for key in (f"{inside}/", f"{inside}/__magic_job-1/part-7.pending", *neighbours):  # Hadoop marks a directory so
@@ -121,7 +121,7 @@ def test_nothing_remains_of_a_loser_and_neighbours_do(
 def test_uploads_of_nobody_are_told_and_left(coordinator, root, run, begin_upload, uploads) -> None:
     lease = acquired(coordinator)
     coordinator.fail(lease, "killed", retry_after=NOW)
-    unmarked = attempt_of(lease, root).directory
+    unmarked = attempt_of(coordinator, lease, root).directory
     left = [begin_upload(f"{unmarked}/_block=clean-1"), begin_upload(f"{root}-other/_attempts/_partition=1/_attempt=2")]
     found = run()
     assert (found.uploads, found.unknown) == (0, (unmarked,))
@@ -130,7 +130,7 @@ def test_uploads_of_nobody_are_told_and_left(coordinator, root, run, begin_uploa
 
 def test_a_delete_that_is_denied_is_no_success(coordinator, root, run, keys, s3, bucket) -> None:
     lease = acquired(coordinator)
-    lost = block_of(attempt_of(lease, root))
+    lost = block_of(attempt_of(coordinator, lease, root))
     coordinator.fail(lease, "killed", retry_after=NOW)
     deny(s3, bucket, "s3:DeleteObject")
     with pytest.raises(OutputError, match=r"Cannot delete: s3a://.* denies access \(deep/out/.*: AccessDenied"):

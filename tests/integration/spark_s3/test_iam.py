@@ -102,7 +102,7 @@ def test_x7_policies_are_enough_on_s3_and_each_action_is_asked_for(
 def begin_and_fail(coordinator: SourceCoordinator, root: str) -> str:
     """Leave a file of a tenure that fails; return its directory."""
     lease = coordinator.get_next_partition()
-    opened = Attempt(root, lease.partition.source, lease.key, lease.fence).open("d")
+    opened = Attempt(root, lease.partition.source, lease.key, lease.fence, coordinator.store.store_id).open("d")
     write_bytes(join(opened.path, "part-0.parquet"), b"half of it")
     coordinator.fail(lease, "killed", retry_after=timedelta(0))
     return opened.path

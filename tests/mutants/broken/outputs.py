@@ -67,6 +67,14 @@ MUTANTS = (
         _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),
     ),
     Mutant(
+        "collector judges another store's tenures",
+        "outputs.markers",
+        "        if remembered is not None or self.store_id not in (None, store_id):\n",
+        "        if remembered is not None:\n",
+        "S12, S18: what another deployment published below the same root is deleted",
+        _collected("test_e2_two_stores_with_one_output_root_leave_each_other_alone"),
+    ),
+    Mutant(
         "collector takes from a tenure that goes on",
         _COLLECTOR,
         "fence.token <= partition.token and not partition.held_under(fence)",

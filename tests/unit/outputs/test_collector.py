@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -33,8 +34,8 @@ def acquired(coordinator: SourceCoordinator) -> Lease:
     return lease
 
 
-def attempt_of(lease: Lease, root: Path) -> Attempt:
-    return Attempt(str(root), lease.partition.source, lease.key, lease.fence)
+def attempt_of(coordinator: SourceCoordinator, lease: Lease, root: Path) -> Attempt:
+    return Attempt(str(root), lease.partition.source, lease.key, lease.fence, coordinator.store.store_id)
 
 
 def block_of(
@@ -57,7 +58,7 @@ def run(coordinator: SourceCoordinator, root: Path, *, older_than: timedelta = N
 
 def test_a_dry_run_counts_exactly_and_deletes_nothing(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    loser = block_of(attempt_of(lease, tmp_path))
+    loser = block_of(attempt_of(coordinator, lease, tmp_path))
     coordinator.fail(lease, "no", retry_after=NOW)
     found = run(coordinator, tmp_path, dry_run=True)
     size = 5 + Path(loser.address).stat().st_size
@@ -70,13 +71,13 @@ def test_a_dry_run_counts_exactly_and_deletes_nothing(coordinator: SourceCoordin
 
 def test_s12_what_counts_survives_and_losers_go(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     first = acquired(coordinator)
-    attempt = attempt_of(first, tmp_path)
+    attempt = attempt_of(coordinator, first, tmp_path)
     saved = block_of(attempt)
     first = coordinator.save_progress_state(first, {"n": 1}, [saved])
     unsaved = block_of(attempt, follows=saved)
     coordinator.fail(first, "no", retry_after=NOW)
     second = acquired(coordinator)
-    following = block_of(attempt_of(second, tmp_path), follows=saved)
+    following = block_of(attempt_of(coordinator, second, tmp_path), follows=saved)
     assert run(coordinator, tmp_path).blocks == 1
     assert [exists(block) for block in (saved, unsaved, following)] == [True, False, True]
     coordinator.complete(second, [following])
@@ -90,7 +91,7 @@ def test_a_replaced_publication_goes_once_no_reader_can_be_at_it(
     blocks = []
     for _ in range(2):
         lease = acquired(coordinator)
-        blocks.append(block_of(attempt_of(lease, tmp_path)))
+        blocks.append(block_of(attempt_of(coordinator, lease, tmp_path)))
         coordinator.close(lease, NOW, blocks=blocks[-1:])
     for file in tmp_path.rglob("*"):
         os.utime(file, (time.time() - 7200,) * 2)
@@ -104,7 +105,7 @@ def test_e3_output_in_more_datasets_than_a_page_is_kept(coordinator: SourceCoord
     names = [f"table-{number:04}" for number in range(1_003)]
     for _ in range(2):
         lease = acquired(coordinator)
-        attempt = attempt_of(lease, tmp_path)
+        attempt = attempt_of(coordinator, lease, tmp_path)
         coordinator.close(lease, NOW, blocks=[block_of(attempt, dataset=name, mode="append") for name in names])
     assert run(coordinator, tmp_path).blocks == 0
     assert [len(published_manifests(coordinator.store, "flights", name)) for name in names[-4:]] == [2] * 4
@@ -112,7 +113,7 @@ def test_e3_output_in_more_datasets_than_a_page_is_kept(coordinator: SourceCoord
 
 def test_a_tenure_that_goes_on_keeps_everything(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    block = block_of(attempt_of(lease, tmp_path))
+    block = block_of(attempt_of(coordinator, lease, tmp_path))
     assert run(coordinator, tmp_path).blocks == 0
     coordinator.complete(lease, [block])
     assert run(coordinator, tmp_path).blocks == 0
@@ -138,7 +139,7 @@ def after_the_first_read(store: PartitionStore, happens: Callable[[], object]) -
 def test_a_publisher_that_ends_between_the_reads_loses_nothing(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     """The ending moves a staged block into the head record just after the partition was read."""
     lease = acquired(coordinator)
-    staged = block_of(attempt_of(lease, tmp_path))
+    staged = block_of(attempt_of(coordinator, lease, tmp_path))
     coordinator.save_progress_state(lease, {"n": 1}, [staged])
     coordinator.give_up(lease)
     successor = acquired(coordinator)
@@ -150,7 +151,7 @@ def test_a_publisher_that_ends_between_the_reads_loses_nothing(coordinator: Sour
 
 def test_young_attempts_are_left_alone(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    block_of(attempt_of(lease, tmp_path))
+    block_of(attempt_of(coordinator, lease, tmp_path))
     coordinator.give_up(lease)
     found = run(coordinator, tmp_path, older_than=timedelta(hours=1))
     assert (found.blocks, found.kept) == (0, 1)
@@ -158,7 +159,7 @@ def test_young_attempts_are_left_alone(coordinator: SourceCoordinator, tmp_path:
 
 def test_what_is_not_understood_is_never_touched(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    attempt = attempt_of(lease, tmp_path)
+    attempt = attempt_of(coordinator, lease, tmp_path)
     block_of(attempt)
     coordinator.give_up(lease)
     foreign = [
@@ -180,7 +181,7 @@ def test_other_sources_and_partitions_the_store_does_not_know_are_kept(
     coordinator: SourceCoordinator, tmp_path: Path
 ) -> None:
     blocks = [
-        block_of(Attempt(str(tmp_path), source, key, Fence(1, "n")))
+        block_of(Attempt(str(tmp_path), source, key, Fence(1, "n"), coordinator.store.store_id))
         for source, key in [("other|PARTITION", "k"), ("flights|PARTITION", "never created")]
     ]
     assert run(coordinator, tmp_path).blocks == 0
@@ -189,14 +190,14 @@ def test_other_sources_and_partitions_the_store_does_not_know_are_kept(
 
 def test_a_fence_from_the_future_is_kept(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     """The store was restored from a backup: it does not know this tenure, so it cannot say that it is over."""
-    block = block_of(Attempt(str(tmp_path), "flights|PARTITION", "k", Fence(99, "n")))
+    block = block_of(Attempt(str(tmp_path), "flights|PARTITION", "k", Fence(99, "n"), coordinator.store.store_id))
     assert run(coordinator, tmp_path).blocks == 0
     assert exists(block)
 
 
 def test_a_partition_whose_chain_cannot_be_read_is_left_alone(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    attempt = attempt_of(lease, tmp_path)
+    attempt = attempt_of(coordinator, lease, tmp_path)
     saved = block_of(attempt)
     lease = coordinator.save_progress_state(lease, {"n": 1}, [saved])
     loser = block_of(attempt)
@@ -213,7 +214,7 @@ def test_a_negative_age_is_refused(coordinator: SourceCoordinator, tmp_path: Pat
 
 def test_nothing_is_left_of_an_attempt_without_followed_blocks(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     lease = acquired(coordinator)
-    loser = block_of(attempt_of(lease, tmp_path))
+    loser = block_of(attempt_of(coordinator, lease, tmp_path))
     coordinator.fail(lease, "no", retry_after=NOW)
     assert run(coordinator, tmp_path).blocks == 1
     assert not Path(loser.address).parents[1].exists()
@@ -222,7 +223,7 @@ def test_nothing_is_left_of_an_attempt_without_followed_blocks(coordinator: Sour
 def test_an_empty_block_goes_too(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     """A cancelled Spark job tidies its files up, but leaves the directory."""
     lease = acquired(coordinator)
-    attempt = attempt_of(lease, tmp_path)
+    attempt = attempt_of(coordinator, lease, tmp_path)
     saved = block_of(attempt)
     lease = coordinator.save_progress_state(lease, {"n": 1}, [saved])
     Path(empty := attempt.open("clean").path).mkdir()
@@ -231,3 +232,110 @@ def test_an_empty_block_goes_too(coordinator: SourceCoordinator, tmp_path: Path)
     found = run(coordinator, tmp_path)
     assert (found.blocks, found.files, found.kept, found.sample) == (1, 0, 1, (empty,))
     assert (exists(saved), Path(empty).exists()) == (True, False)
+
+
+def rows_of(one: SourceCoordinator) -> list[int]:
+    return [manifest.files[0].size for manifest in published_manifests(one.store, "flights", "clean")]
+
+
+def test_e2_two_stores_with_one_output_root_leave_each_other_alone(tmp_path: Path) -> None:
+    """E2: each one's collector runs a hundred times between publications of both, and every block stays readable."""
+    deployments = [
+        SourceCoordinator(open_store("memory://"), source="flights", owner=f"{name}/x", max_failures=1_000)
+        for name in ("staging", "production")
+    ]
+    for each in deployments:
+        each.create_partitions(["k"])
+    for turn in range(100):
+        for each in deployments:
+            lease = acquired(each)
+            attempt = attempt_of(each, lease, tmp_path)
+            if turn % 3 == 0:  # a loser, which its own collector takes
+                block_of(attempt)
+                each.fail(lease, "no", retry_after=NOW)
+                lease = acquired(each)
+                attempt = attempt_of(each, lease, tmp_path)
+            each.close(lease, NOW, blocks=[block_of(attempt)])
+            found = [run(collector, tmp_path) for collector in deployments]
+            assert rows_of(deployments[0]) == [5]
+            assert rows_of(deployments[1]) == [5] * (turn > 0 or each is deployments[1])
+    found = [run(collector, tmp_path) for collector in deployments]
+    assert [len(report.foreign) for report in found] == [1, 1], "each has one attempt left, and the other names it"
+    assert all(report.unmarked == report.unknown == () for report in found)
+    assert len(list(tmp_path.rglob("_attempt.json"))) == 2
+
+
+def test_e2_a_copied_store_does_not_judge_what_the_original_did_since(
+    coordinator: SourceCoordinator, tmp_path: Path
+) -> None:
+    """E2: a copy has the id of its original. The nonce that it gave for the same token gives it away."""
+    original = acquired(coordinator)
+    copy = Fence(original.fence.token, "given by the copy")
+    block = block_of(attempt_of(coordinator, original, tmp_path))
+    stranger = block_of(Attempt(str(tmp_path), "flights|PARTITION", "k", copy, coordinator.store.store_id))
+    coordinator.complete(original, [block])
+    found = run(coordinator, tmp_path)
+    assert (found.blocks, found.foreign) == (0, (str(Path(stranger.address).parents[1]),))
+    assert exists(stranger)
+
+
+def written_before(lease: Lease, root: Path) -> Block:
+    """Return a block whose marker the version before wrote."""
+    attempt = Attempt(str(root), lease.partition.source, lease.key, lease.fence, "")
+    block = block_of(attempt)
+    facts = {"source": lease.partition.source, "key": lease.key, "fence": str(lease.fence)}
+    Path(attempt.directory, "_attempt.json").write_text(json.dumps(facts))
+    return block
+
+
+def test_e2_markers_of_the_version_before_get_the_id_of_their_own_store(
+    coordinator: SourceCoordinator, tmp_path: Path
+) -> None:
+    """E2: only the store that remembers the fence takes it for its own."""
+    lost = acquired(coordinator)
+    loser = written_before(lost, tmp_path)
+    coordinator.fail(lost, "no", retry_after=NOW)
+    won = acquired(coordinator)
+    winner = written_before(won, tmp_path)
+    coordinator.complete(won, [winner])
+    stranger = SourceCoordinator(open_store("memory://"), source="flights", owner="another", max_failures=100)
+    stranger.create_partitions(["k"])
+    for _ in range(3):
+        stranger.fail(acquired(stranger), "no", retry_after=NOW)
+
+    found = run(stranger, tmp_path)
+    assert (found.blocks, len(found.foreign), exists(loser), exists(winner)) == (0, 2, True, True)
+    marker = Path(winner.address).parents[1] / "_attempt.json"
+    assert run(coordinator, tmp_path, dry_run=True).blocks == 1
+    assert "store" not in json.loads(marker.read_text()), "a dry run writes nothing"
+    assert run(coordinator, tmp_path).blocks == 1
+    assert (exists(loser), exists(winner)) == (False, True)
+    assert json.loads(marker.read_text())["store"] == coordinator.store.store_id
+
+
+def test_e2_what_no_store_remembers_waits_for_a_person(coordinator: SourceCoordinator, tmp_path: Path) -> None:
+    """E2: eight endings later the store has forgotten the tenure; a person can say that there is no other store."""
+    lease = acquired(coordinator)
+    loser = written_before(lease, tmp_path)
+    coordinator.fail(lease, "no", retry_after=NOW)
+    for _ in range(8):
+        coordinator.fail(acquired(coordinator), "no", retry_after=NOW)
+    found = run(coordinator, tmp_path)
+    assert (found.blocks, found.unmarked) == (0, (str(Path(loser.address).parents[1]),))
+    told = collect(coordinator.store, "flights", tmp_path, older_than=NOW, dry_run=False, unmarked_are_own=True)
+    assert (told.blocks, exists(loser)) == (1, False)
+
+
+@pytest.mark.parametrize("store", [7, ["a"], {"a": 1}, True])
+def test_e2_a_marker_with_another_kind_of_id_is_not_understood(
+    coordinator: SourceCoordinator, tmp_path: Path, store: object
+) -> None:
+    """E2: it is left alone, as everything that is not understood."""
+    lease = acquired(coordinator)
+    block = block_of(attempt := attempt_of(coordinator, lease, tmp_path))
+    coordinator.fail(lease, "no", retry_after=NOW)
+    marker = Path(attempt.directory, "_attempt.json")
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"store": store}))
+    found = run(coordinator, tmp_path)
+    assert (found.blocks, found.unknown) == (0, (attempt.directory,))
+    assert exists(block)

@@ -26,7 +26,7 @@ def write(path: str, rows: int, name: str = "part-0.parquet") -> None:
 
 @pytest.fixture
 def attempt(tmp_path: Path) -> Attempt:
-    return Attempt(str(tmp_path), SOURCE, "2013-01", Fence(7, "abc"))
+    return Attempt(str(tmp_path), SOURCE, "2013-01", Fence(7, "abc"), "a store")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_footer_longer_than_the_first_read_is_understood(attempt: Attempt) -> 
 @pytest.mark.parametrize("key", HOSTILE)
 def test_x5_keys_never_become_paths(tmp_path: Path, key: str) -> None:
     root = tmp_path / "out"
-    attempt = Attempt(str(root), SOURCE, key, Fence(1, "n"))
+    attempt = Attempt(str(root), SOURCE, key, Fence(1, "n"), "a store")
     finished(attempt, 1)
     written = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
     assert len(written) == 1
@@ -90,11 +90,13 @@ def test_x5_keys_never_become_paths(tmp_path: Path, key: str) -> None:
 
 def test_different_partitions_never_share_a_directory(tmp_path: Path) -> None:
     pairs = [("a|b", "c"), ("a", "b|c"), ("a", "b"), ("a", "b "), ("a", "B"), ("a", "../b"), ("a|", "b"), ("a", "|b")]
-    assert len({Attempt(str(tmp_path), *pair, Fence(1, "n"), "process").directory for pair in pairs}) == len(pairs)
+    assert len({Attempt(str(tmp_path), *pair, Fence(1, "n"), "a store", "process").directory for pair in pairs}) == len(
+        pairs
+    )
 
 
 def test_s12_two_processes_under_one_fence_have_directories_of_their_own(tmp_path: Path) -> None:
-    first, second = (Attempt(str(tmp_path), SOURCE, "k", Fence(1, "n")) for _ in range(2))
+    first, second = (Attempt(str(tmp_path), SOURCE, "k", Fence(1, "n"), "a store") for _ in range(2))
     assert first.directory != second.directory
 
 
@@ -149,13 +151,13 @@ def test_more_partitions_than_a_page_are_all_read(tmp_path: Path, coordinator: S
     keys = [f"p{i:04}" for i in range(1_003)]
     coordinator.create_partitions(PartitionIdentifier(key) for key in keys)
     while lease := coordinator.get_next_partition():
-        attempt = Attempt(str(tmp_path), SOURCE, lease.key, lease.fence)
+        attempt = Attempt(str(tmp_path), SOURCE, lease.key, lease.fence, coordinator.store.store_id)
         coordinator.complete(lease, [attempt.finish(attempt.open("clean"))])
     assert [m.key for m in published_manifests(coordinator.store, "flights", "clean")] == keys
 
 
 def test_blocks_work_in_an_object_store(coordinator: SourceCoordinator) -> None:
-    attempt = Attempt(normal_root("memory://bucket/out/"), SOURCE, "2013-01", Fence(1, "n"))
+    attempt = Attempt(normal_root("memory://bucket/out/"), SOURCE, "2013-01", Fence(1, "n"), "a store")
     coordinator.complete(taken(coordinator), [attempt.finish(attempt.open("clean"))])
     [manifest] = published_manifests(coordinator.store, "flights", "clean")
     assert manifest.directory.startswith("memory://bucket/out/_attempts/")

@@ -25,7 +25,7 @@ assert not {"airflow", "pyspark", "sqlalchemy"} & set(sys.modules)
 coordinator = SourceCoordinator(open_store("memory://"), source="s", owner="o")
 coordinator.create_partitions(["k"])
 lease = coordinator.get_next_partition()
-attempt = Attempt(sys.argv[2], lease.partition.source, lease.key, lease.fence)
+attempt = Attempt(sys.argv[2], lease.partition.source, lease.key, lease.fence, coordinator.store.store_id)
 coordinator.complete(lease, [attempt.finish(attempt.open("d"))])
 print(len(published_manifests(coordinator.store, "s", "d")), collect(coordinator.store, "s", sys.argv[2]).kept)
 """
