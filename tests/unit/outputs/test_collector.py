@@ -246,6 +246,8 @@ def test_e2_two_stores_with_one_output_root_leave_each_other_alone(tmp_path: Pat
     ]
     for each in deployments:
         each.create_partitions(["k"])
+    for _ in range(20):  # staging is ahead, and has forgotten how it came to the tokens that production gives
+        deployments[0].fail(acquired(deployments[0]), "no", retry_after=NOW)
     for turn in range(100):
         for each in deployments:
             lease = acquired(each)
