@@ -27,7 +27,7 @@ test: lint test-suite test-system test-without-airflow ## Everything that CI run
 
 .PHONY: test-suite
 test-suite: .venv/ready
-	@scripts/system_packages.sh java postgresql
+	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that what pip cannot install is there: "java" (17 or 21) and "postgresql" (its server's programs).
-# usage: system_packages.sh [java] [postgresql]
+# Makes sure that what pip cannot install is there: "java" (17 or 21), "postgresql" (its server's programs), "pgbouncer".
+# usage: system_packages.sh [java] [postgresql] [pgbouncer]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -10,6 +10,8 @@ has_postgresql() {
     command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null \
         || { command -v pg_config >/dev/null && [ -x "$(pg_config --bindir)/initdb" ]; }
 }
+
+has_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
 
 java_package() {
     for version in 17 21; do
@@ -44,6 +46,7 @@ for need in "${missing[@]}"; do
     case "$need" in
         java) packages+=("$(java_package)") ;;
         postgresql) packages+=(postgresql) ;;
+        pgbouncer) packages+=(pgbouncer) ;;
     esac
 done
 if ! $may_install; then

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["in_memory", "sql", "dynamodb"]
 
 COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
-SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size")
+SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size", "schema")
 DYNAMODB_OPTIONS: Final = (
     "table_name",
     "region",

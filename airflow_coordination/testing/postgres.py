@@ -131,7 +131,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _ordinary_user() -> str | None:
+def ordinary_user() -> str | None:
     """Return whom to run the server as: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return None
@@ -146,7 +146,7 @@ def private_server() -> Iterator[PrivateServer]:
     :raises SettingsError: when PostgreSQL's server is not installed.
     """
     home = Path(tempfile.mkdtemp(prefix="coordination-pg-"))
-    server = PrivateServer(find_binaries(), home, free_port(), _ordinary_user())
+    server = PrivateServer(find_binaries(), home, free_port(), ordinary_user())
     try:
         if server.user:
             shutil.chown(home, server.user)

@@ -2,7 +2,7 @@
 
 SQLAlchemy gives URLs, the pool and the schema. Statements go to the driver's own cursor: describing 34 columns anew
 for every answer would cost more than the statement itself, and an engine's first connection asks its server several
-questions, where the budget of a process's start is one read.
+questions, where the budget of a process's start is one read (on PostgreSQL one question more for each connection).
 """
 
 from __future__ import annotations

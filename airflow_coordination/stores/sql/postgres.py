@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, inspect
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.sql.database import Database, original
+from airflow_coordination.stores.sql.postgres_session import check_session, quote_name, session_of
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.watchdog import watch
 
@@ -51,7 +52,7 @@ class PostgresDatabase(Database):
     """A PostgreSQL database.
 
     :param url: ``postgresql+psycopg://user@host/database``; its query may hold ``connect_timeout``,
-        ``statement_timeout`` (seconds), ``pool_size`` and what libpq knows.
+        ``statement_timeout`` (seconds), ``pool_size``, ``schema`` and what libpq knows.
     :param injected_clock: whether a test's clock decides instead of the server's.
     :raises SettingsError: when one of these makes no sense.
     """
@@ -63,10 +64,12 @@ class PostgresDatabase(Database):
         self._connect_seconds = _seconds(url, "connect_timeout", CONNECT_SECONDS)
         self._statement_seconds = _seconds(url, "statement_timeout", STATEMENT_SECONDS)
         self._pool_size = int(_seconds(url, "pool_size", POOL_SIZE))
-
-    @property
-    def _plain_url(self) -> URL:
-        return self.url.difference_update_query(("statement_timeout", "pool_size", "connect_timeout"))
+        self._session = session_of(
+            self.url,
+            connect_seconds=self._connect_seconds,
+            statement_seconds=self._statement_seconds,
+            answer_seconds=self._statement_seconds + GRACE_SECONDS,
+        )
 
     @property
     def has_password(self) -> bool:
@@ -91,30 +94,21 @@ class PostgresDatabase(Database):
         )
 
     def _open_connection(self) -> Any:
-        dialect = self.url.get_dialect()()
-        _, arguments = dialect.create_connect_args(self._plain_url)
-        return psycopg.connect(
-            **{**arguments, **self._connect_arguments()}, autocommit=True, cursor_factory=psycopg.RawCursor
-        )
+        return self._connect(autocommit=True, cursor_factory=psycopg.RawCursor)
 
-    def _connect_arguments(self) -> dict[str, Any]:
-        milliseconds = int(self._statement_seconds * 1000)
-        settings = {
-            "statement_timeout": milliseconds,
-            "idle_in_transaction_session_timeout": milliseconds,
-            "plan_cache_mode": "force_generic_plan",
-            "jit": "off",
-        }
-        return {
-            "connect_timeout": max(2, round(self._connect_seconds)),
-            "application_name": "airflow-coordination",
-            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
-            "keepalives": 1,
-            "keepalives_idle": 30,
-            "keepalives_interval": 10,
-            "keepalives_count": 3,
-            "tcp_user_timeout": int((self._statement_seconds + GRACE_SECONDS) * 1000),
-        }
+    def _connect(self, **options: Any) -> Any:
+        """Return a connection that is the server's own session, with our settings."""
+        session = self._session
+        _, arguments = session.url.get_dialect()().create_connect_args(session.url)
+        connection = psycopg.connect(**{**arguments, **session.arguments}, **options)
+        try:
+            with self.watched(connection):
+                check_session(connection, session, self.public_url)
+                connection.rollback()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the wait for an answer, also when the server's process is stopped."""
@@ -128,9 +122,7 @@ class PostgresDatabase(Database):
     def setting_up(self) -> Iterator[Connection]:
         """Give a connection in a transaction that holds the set-up's advisory lock."""
         call = Call("set up the store")
-        engine = create_engine(
-            self._plain_url, poolclass=NullPool, hide_parameters=True, connect_args=self._connect_arguments()
-        )
+        engine = create_engine(self._session.url, poolclass=NullPool, hide_parameters=True, creator=self._connect)
         try:
             connection = engine.connect()
         except DBAPIError as error:
@@ -139,9 +131,16 @@ class PostgresDatabase(Database):
             with connection, connection.begin():
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {_SETUP_WAIT}")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
+                self._make_schema(connection)
                 yield connection
         except DBAPIError as error:
             raise self.meaning(original(error), call) from error
+
+    def _make_schema(self, connection: Connection) -> None:
+        """Create the schema that the URL names, where it is not there: not everyone who may use one may make one."""
+        schema = self._session.schema
+        if schema is not None and not inspect(connection).has_schema(schema):
+            connection.exec_driver_sql(f"CREATE SCHEMA {quote_name(schema)}".replace("%", "%%"))
 
     def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""

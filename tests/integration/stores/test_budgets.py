@@ -83,7 +83,8 @@ def budget(counted: tuple[SqlStore, Count]) -> Budget:
 
 
 def test_a_process_starts_with_one_read(budget: Budget) -> None:
-    assert budget.of(lambda: budget.store.store_id) == 1
+    """On PostgreSQL each new connection asks once, whether it is the server's own session (E7, E9, E14)."""
+    assert budget.of(lambda: budget.store.store_id) == (1 if budget.sqlite else 2)
     assert budget.of(lambda: budget.store.get("s", "k")) == 1
 
 
