@@ -1,18 +1,19 @@
-"""One look at a source: sweep, then say whether the sensor's waiting is over."""
+"""What a sensor concludes from its looks at a source."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from functools import cached_property
-from threading import Lock
 from typing import Any, Final, Self
 
-from airflow_coordination.leases import Outlook, PartitionStatus, SourceCoordinator
-from airflow_coordination.leases.hints import decode_hint
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.sensors.sight import Sight
+from airflow_coordination.sensors.stillness import Stillness
 
-NAMED_KEYS: Final = 10
-_PAGE: Final = 1000
+_REMEDY: Final = (
+    "Let the tasks before this sensor drain the source (max_leases=None), or leave the rest to a later run "
+    "(on_idle='succeed')"
+)
 
 
 class Until(StrEnum):
@@ -22,15 +23,32 @@ class Until(StrEnum):
     COMPLETED = "completed"
 
 
+class OnParked(StrEnum):
+    """What a sensor does about parked partitions."""
+
+    FAIL = "fail"
+    IGNORE = "ignore"
+
+
+class OnIdle(StrEnum):
+    """What a sensor does when work waits and nobody takes it."""
+
+    FAIL = "fail"
+    SUCCEED = "succeed"
+    WAIT = "wait"
+
+
 class Verdict(StrEnum):
     """What one look says."""
 
     WAIT = "wait"
     READY = "ready"
     NOTHING = "nothing"
-    """Nothing can be acquired, and nothing can become so."""
+    """Nothing can be acquired, and nothing can become so, or nobody wants to wait for it."""
     PARKED = "parked"
     """The source cannot complete without a person."""
+    IDLE = "idle"
+    """Work waits, and nobody takes it."""
     ERROR = "error"
     """The look itself failed for good."""
 
@@ -58,70 +76,83 @@ class Look:
         return cls(**(event | {"verdict": Verdict(event["verdict"])}))
 
 
-class Sight:
-    """What one pass over a source has found: everyone who waits on the source can share it, in any thread.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a sensor waits for, and how.
 
-    Making it reopens and reclaims what is due. Details are read when somebody first asks for them, once.
-
-    :param coordinator: who sweeps and reads.
-    :param most_hints: how many hints anyone can ask for.
-    :raises SettingsError: when the store has never heard of the source.
+    :param until: what for.
+    :param max_hints: how many hints it wants at most.
+    :param on_parked: what parked partitions are to it.
+    :param on_idle: what it does when work waits and nobody takes it, until ``completed``.
+    :param wait: whether it waits at all.
     """
 
-    def __init__(self, coordinator: SourceCoordinator, most_hints: int) -> None:
-        self._coordinator = coordinator
-        self._most_hints = most_hints
-        self._reading = Lock()
-        self.swept = coordinator.sweep(_PAGE)
-        self.outlook = coordinator.outlook()
-        if self.outlook == Outlook():
-            coordinator.check_known()
-        due = self.outlook.next_due
-        self.seconds = (due - coordinator.store.now()).total_seconds() if due else None
-        """Until something is due, by the store's clock; ``None`` when nothing will be."""
+    until: Until
+    max_hints: int
+    on_parked: OnParked = OnParked.FAIL
+    on_idle: OnIdle = OnIdle.FAIL
+    wait: bool = True
 
-    def hints(self) -> list[str]:
-        """Return what can be acquired, in the acquisition order."""
-        with self._reading:
-            return self._hints
 
-    def parked_keys(self) -> list[str]:
-        """Return some of the parked partitions, at most :data:`NAMED_KEYS`."""
-        with self._reading:
-            return self._parked_keys
+class Judge:
+    """Concludes from one look after the other, on the terms of one sensor.
 
-    @property
-    def moving(self) -> bool:
-        """Whether something can be acquired, now or later, without a person."""
-        return bool(self.outlook.claimable or self.outlook.assigned or self.outlook.waiting)
+    :param terms: of the sensor.
+    :param still: what the looks before this judge's first have seen, if any.
+    """
 
-    def key_of(self, hint: str) -> str:
-        """Return the key of the partition that one of the hints is about."""
-        return decode_hint(hint, self._coordinator.store.store_id).key
+    def __init__(self, terms: Terms, still: Stillness | None = None) -> None:
+        self.terms, self.still = terms, still
 
-    def __str__(self) -> str:
-        outlook, swept = self.outlook, self.swept
-        return (
-            f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
-            f"{outlook.parked} parked, {outlook.completed} completed; "
-            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked"
-        )
+    def judge(self, sight: Sight) -> Look:
+        """Return what ``sight`` says, after all that was seen before."""
+        if self.terms.until is Until.CLAIMABLE:
+            return self._until_claimable(sight)
+        return self._until_completed(sight)
 
-    @cached_property
-    def _hints(self) -> list[str]:
-        return self._coordinator.claimable(self._most_hints) if self.outlook.claimable else []
+    def _until_claimable(self, sight: Sight) -> Look:
+        hints = sight.hints()[: self.terms.max_hints]
+        if hints:
+            some = f", {len(hints)} of them by the hints that this task returns" if len(hints) < sight.claimable else ""
+            return Look(Verdict.READY, _told(f"{sight.claimable} partitions can be acquired{some}.", sight), hints)
+        if sight.moving and self.terms.wait:
+            return _wait("Nothing can be acquired now", sight)
+        if self._parked(sight):
+            return self._until_a_person_acts(sight, "Nothing can be acquired")
+        never = "Not now, and this sensor does not wait" if sight.moving else "Nothing can be acquired, nor become so"
+        return Look(Verdict.NOTHING, _told(f"{never}.", sight))
 
-    @cached_property
-    def _parked_keys(self) -> list[str]:
-        keys: list[str] = []
-        after: str | None = None
-        while self.outlook.parked and len(keys) < NAMED_KEYS:
-            page = self._coordinator.partitions(PartitionStatus.CLOSED, after, _PAGE)
-            keys += [partition.key for partition in page if partition.parked]
-            if len(page) < _PAGE:
-                break
-            after = page[-1].key
-        return keys[:NAMED_KEYS]
+    def _until_completed(self, sight: Sight) -> Look:
+        if self._parked(sight):
+            return self._until_a_person_acts(sight, "The source is not completed")
+        if not sight.moving:
+            return Look(Verdict.READY, _told("Everything is completed.", sight))
+        if not self.terms.wait:
+            return Look(Verdict.NOTHING, _told("Not completed, and this sensor does not wait.", sight))
+        return self._while_moving(sight)
+
+    def _while_moving(self, sight: Sight) -> Look:
+        """Wait, unless nobody takes what can be acquired: then nobody of this run ever will."""
+        if self.terms.on_idle is OnIdle.WAIT:
+            return _wait("Not completed", sight)
+        hints = sight.hints() if not sight.outlook.assigned else ()
+        self.still = Stillness.seen(self.still, sight.outlook, sight.swept, hints)
+        if self.still is None:
+            return _wait("Not completed", sight)
+        nobody = f"Partitions wait: {sight.claimable} can be acquired, but nobody takes them"
+        if not self.still.lasts:
+            return _wait(f"{nobody} yet", sight)
+        nobody = f"{nobody}; {self.still.looks + 1} looks saw no acquisition"
+        if self.terms.on_idle is OnIdle.SUCCEED:
+            return Look(Verdict.READY, _told(f"{nobody}. They are left to a later run.", sight))
+        return Look(Verdict.IDLE, _told(f"{nobody}. {_REMEDY}.", sight))
+
+    def _parked(self, sight: Sight) -> bool:
+        return bool(sight.outlook.parked) and self.terms.on_parked is OnParked.FAIL
+
+    def _until_a_person_acts(self, sight: Sight, what: str) -> Look:
+        parked = f"{sight.outlook.parked} partitions are parked and wait for a person"
+        return Look(Verdict.PARKED, _told(f"{what}: {parked}.", sight))
 
 
 def look(coordinator: SourceCoordinator, until: Until, max_hints: int) -> Look:
@@ -133,32 +164,14 @@ def look(coordinator: SourceCoordinator, until: Until, max_hints: int) -> Look:
 
 
 def judge(sight: Sight, until: Until, max_hints: int) -> Look:
-    """Return what ``sight`` says to somebody who waits ``until`` then and wants ``max_hints`` at most."""
-    if until is Until.COMPLETED:
-        return _until_completed(sight)
-    hints = sight.hints()[:max_hints]
-    if hints:
-        return Look(Verdict.READY, f"{len(hints)} partitions can be acquired. {sight}", hints)
-    if sight.moving:
-        return Look(Verdict.WAIT, str(sight))
-    return Look(Verdict.NOTHING, f"Nothing can be acquired and nothing can become so. {sight}{_named(sight)}")
+    """Return what ``sight`` alone says to somebody who waits ``until`` then and wants ``max_hints`` at most."""
+    return Judge(Terms(until, max_hints)).judge(sight)
 
 
-def _until_completed(sight: Sight) -> Look:
-    if sight.outlook.parked:
-        problem = f"{sight.outlook.parked} partitions are parked and wait for a person"
-        return Look(Verdict.PARKED, f"{problem}. {sight}{_named(sight)}")
-    if sight.moving:
-        return Look(Verdict.WAIT, str(sight))
-    return Look(Verdict.READY, f"Everything is completed. {sight}")
+def _wait(why: str, sight: Sight) -> Look:
+    return Look(Verdict.WAIT, f"{why}. {sight}.")
 
 
-def _named(sight: Sight) -> str:
-    """Return a sentence that names some of the parked partitions, empty when there are none."""
-    if not sight.outlook.parked:
-        return ""
-    more = ", …" if sight.outlook.parked > NAMED_KEYS else ""
-    return (
-        f". Parked: {', '.join(map(ascii, sight.parked_keys()))}{more}. See why with `airflow coordination show KEY`, "
-        "then `airflow coordination reopen KEY`"
-    )
+def _told(sentence: str, sight: Sight) -> str:
+    """Return the sentence, what was seen, and the parked partitions by name."""
+    return " ".join(filter(None, (sentence, f"{sight}.", sight.parked())))

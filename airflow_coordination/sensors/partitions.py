@@ -20,7 +20,10 @@ from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.leases import SettingsError
-from airflow_coordination.sensors.outlook import Look, Until, Verdict, look
+from airflow_coordination.sensors.looks import Looks
+from airflow_coordination.sensors.outlook import Judge, Look, OnIdle, OnParked, Terms, Until, Verdict
+from airflow_coordination.sensors.sight import Sight
+from airflow_coordination.sensors.stillness import Stillness
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints
 
@@ -31,15 +34,19 @@ if TYPE_CHECKING:
 class PartitionsSensor(BaseSensorOperator):
     """Sweeps a source at every poke: reopens what is due, reclaims what its owner lost; and waits.
 
-    Until ``claimable`` it returns hints, short strings to expand a ``LeasedSparkSubmitOperator`` over, and
-    skips when nothing can be acquired and nothing can become so. Until ``completed`` it fails when
-    partitions are parked, naming them.
+    Until ``claimable`` it returns hints, short strings to expand a ``LeasedSparkSubmitOperator`` over. When nothing
+    can be acquired and nothing can become so, it fails if partitions are parked, naming them, and skips otherwise.
+    Until ``completed`` it fails when partitions are parked, and when work waits that nobody takes.
 
     :param source: the source's name. (templated)
     :param until: ``"claimable"`` or ``"completed"``.
-    :param max_hints: at most so many hints; default all, capped by ``[core] max_map_length``.
+    :param max_hints: at most so many hints; default all, capped by ``[core] max_map_length``. With tasks that drain the
+        source (``max_leases=None``): how many of them there are.
     :param wait: whether to wait at all; without, it skips when nothing can be acquired now. For a DAG that a
         ``ClaimablePartitionsTrigger`` starts when something can.
+    :param on_parked: ``"fail"``, or ``"ignore"``: succeed or skip as if parked partitions were completed.
+    :param on_idle: until ``completed``, when work can be acquired and nobody has taken any for a few looks: ``"fail"``,
+        ``"succeed"`` (a later run takes it), or ``"wait"`` (the tasks of another DAG take it).
     :param deferrable: wait in the triggerer, without a worker slot.
     :param poke_interval: time between two looks; default ``[coordination] sweep_interval``, 30 s.
     :param coordination_conn_id: the connection of the store.
@@ -56,6 +63,8 @@ class PartitionsSensor(BaseSensorOperator):
         until: str = "claimable",
         max_hints: int | None = None,
         wait: bool = True,
+        on_parked: str = "fail",
+        on_idle: str = "fail",
         deferrable: bool = True,
         poke_interval: timedelta | float | None = None,
         coordination_conn_id: str = DEFAULT_CONNECTION,
@@ -66,26 +75,38 @@ class PartitionsSensor(BaseSensorOperator):
         self.retry_policy = self.retry_policy or default_retry_policy()
         if until not in list(Until):
             raise SettingsError("until", until, "is nothing to wait for", "Give 'claimable' or 'completed'")
+        if on_parked not in list(OnParked):
+            raise SettingsError("on_parked", on_parked, "is not a choice", "Give 'fail' or 'ignore'")
+        if on_idle not in list(OnIdle):
+            raise SettingsError("on_idle", on_idle, "is not a choice", "Give 'fail', 'succeed' or 'wait'")
         if max_hints is not None and max_hints < 1:
             raise SettingsError("max_hints", max_hints, "is not above zero", "Give 1 or more")
         self.source = source
         self.until = until
         self.max_hints = max_hints
         self.wait = wait
+        self.on_parked = on_parked
+        self.on_idle = on_idle
         self.deferrable = deferrable
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
+        self._judge: Judge | None = None
 
     def execute(self, context: Context) -> Any:
         """Look once; then wait in the triggerer, or poke."""
+        self._judge = None
         if not self.deferrable:
             return super().execute(context)
-        found = self._look(context)
+        found = self._look(context, self._judge_of(None))
         return self._defer() if found.verdict is Verdict.WAIT else self._conclude(found)
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once."""
-        found = self._look(context)
+        memory = Looks(context) if self.reschedule else None
+        judge = self._judge = self._judge or self._judge_of(memory.recall() if memory else None)
+        found = self._look(context, judge)
+        if memory:
+            memory.remember(judge.still)
         if found.verdict is Verdict.WAIT:
             return PokeReturnValue(False)
         return PokeReturnValue(True, self._conclude(found))
@@ -94,22 +115,29 @@ class PartitionsSensor(BaseSensorOperator):
         """Conclude from the trigger's event."""
         return self._conclude(Look.from_event(event))
 
-    def _look(self, context: Context) -> Look:
-        """Look once.
+    def _judge_of(self, still: Stillness | None) -> Judge:
+        terms = Terms(
+            Until(self.until), self._most_hints(), OnParked(self.on_parked), OnIdle(self.on_idle), wait=self.wait
+        )
+        return Judge(terms, still)
 
-        :raises AirflowSkipException: when there is something to wait for, and this sensor does not wait.
-        """
+    def _look(self, context: Context, judge: Judge) -> Look:
         coordinator = CoordinationHook(self.coordination_conn_id).coordinator(
             self.source, owner_of(context), partition_prefix=self.partition_prefix
         )
-        found = look(coordinator, Until(self.until), self._most_hints())
+        found = judge.judge(Sight(coordinator, judge.terms.max_hints))
         self.log.info(found.message)
-        if found.verdict is Verdict.WAIT and not self.wait:
-            raise AirflowSkipException(f"Not now, and this sensor does not wait. {found.message}")
         return found
 
     def _most_hints(self) -> int:
+        """Return how many hints there may be at most."""
         most = most_hints()
+        if self.max_hints is not None and self.max_hints > most:
+            self.log.warning(
+                "max_hints=%d is more than Airflow maps: [core] max_map_length is %d, and so many hints there will be.",
+                self.max_hints,
+                most,
+            )
         return min(self.max_hints or most, most)
 
     def _defer(self) -> NoReturn:
@@ -121,6 +149,8 @@ class PartitionsSensor(BaseSensorOperator):
                 until=self.until,
                 max_hints=self._most_hints(),
                 poke_interval=self.poke_interval,
+                on_parked=self.on_parked,
+                on_idle=self.on_idle,
             ),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
@@ -130,7 +160,7 @@ class PartitionsSensor(BaseSensorOperator):
         """Return the hints, or end the task as the look says."""
         if found.verdict is Verdict.NOTHING:
             raise AirflowSkipException(found.message)
-        if found.verdict is Verdict.PARKED:
+        if found.verdict in (Verdict.PARKED, Verdict.IDLE):
             raise AirflowFailException(found.message)
         if found.verdict is Verdict.ERROR:
             raise AirflowException(found.message)

@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import TriggerEvent
 
 from airflow_coordination.leases import CoordinationError, OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.sensors.outlook import Look, Until, Verdict, judge
+from airflow_coordination.sensors.outlook import Judge, Look, OnIdle, OnParked, Terms, Until, Verdict
 from airflow_coordination.triggers.source import Seen, SourceTrigger
 
 
@@ -25,9 +25,11 @@ class PartitionsTrigger(SourceTrigger):
     :param until: ``claimable`` or ``completed``.
     :param max_hints: how many hints at most.
     :param poke_interval: seconds between two looks.
+    :param on_parked: ``fail`` or ``ignore``.
+    :param on_idle: ``fail``, ``succeed`` or ``wait``.
     """
 
-    arguments: ClassVar[tuple[str, ...]] = (*SourceTrigger.arguments, "until", "max_hints")
+    arguments: ClassVar[tuple[str, ...]] = (*SourceTrigger.arguments, "until", "max_hints", "on_parked", "on_idle")
 
     def __init__(
         self,
@@ -37,24 +39,29 @@ class PartitionsTrigger(SourceTrigger):
         until: str,
         max_hints: int,
         poke_interval: float,
+        on_parked: str = OnParked.FAIL.value,  # a sensor of an earlier version that waits already names neither
+        on_idle: str = OnIdle.FAIL.value,
     ) -> None:
         super().__init__(source, coordination_conn_id, partition_prefix, poke_interval)
         self.until = until
         self.max_hints = max_hints
+        self.on_parked = on_parked
+        self.on_idle = on_idle
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen]) -> AsyncIterator[TriggerEvent]:
         """Yield one event when the waiting is over."""
+        judge = Judge(Terms(Until(self.until), self.max_hints, OnParked(self.on_parked), OnIdle(self.on_idle)))
         async for seen in shared_stream:
-            found = await self._judged(seen)
+            found = await self._judged(judge, seen)
             if found.verdict is not Verdict.WAIT:
                 yield TriggerEvent(found.to_event())  # type: ignore[no-untyped-call]
                 return
 
-    async def _judged(self, seen: Seen) -> Look:
+    async def _judged(self, judge: Judge, seen: Seen) -> Look:
         try:
             if isinstance(seen, Exception):
                 raise seen
-            return await asyncio.to_thread(judge, seen, Until(self.until), self.max_hints)
+            return await asyncio.to_thread(judge.judge, seen)
         except (StoreUnavailableError, OutcomeUnknownError) as error:
             self.log.error("Will look again: %s", error)
             return Look(Verdict.WAIT, str(error))

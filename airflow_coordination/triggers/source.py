@@ -14,7 +14,7 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases import CoordinationError, SourceCoordinator
-from airflow_coordination.sensors.outlook import Sight
+from airflow_coordination.sensors.sight import Sight
 
 Seen: TypeAlias = Sight | CoordinationError | AirflowException
 """What one pass of the loop gives: what it saw, or why it saw nothing."""

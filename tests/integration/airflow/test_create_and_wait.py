@@ -1,6 +1,7 @@
 """CreatePartitionsOperator and PartitionsSensor inside Airflow."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,10 +131,63 @@ def test_until_completed_waits_for_the_whole_source(run, flights):
     assert run(sensor(until="completed"))[0] == "success"
 
 
-def test_until_completed_fails_when_a_partition_is_parked(run, flights):
+@pytest.mark.parametrize("until", ["completed", "claimable"])
+@pytest.mark.parametrize("wait", [True, False])
+def test_a1_a_parked_partition_fails_every_sensor_that_may_not_ignore_it(run, flights, until, wait, capsys):
+    """A1: never a success, never a skip; the log names it."""
     flights.create_partitions(["a"])
     flights.fail(flights.get_next_partition(), "no memory")
-    assert run(sensor(until="completed"))[0] == "failed"
+    assert run(sensor(until=until, wait=wait))[0] == "failed"
+    assert "Parked: 'a' (no memory)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("until", "state"), [("completed", "success"), ("claimable", "skipped")])
+def test_a1_a_sensor_may_ignore_what_is_parked(run, flights, until, state):
+    """A1."""
+    flights.create_partitions(["a"])
+    flights.fail(flights.get_next_partition(), "no memory")
+    assert run(sensor(until=until, on_parked="ignore"))[0] == state
+
+
+@pytest.mark.parametrize("how", [{"deferrable": True}, {"deferrable": False}], ids=["deferred", "poking"])
+@pytest.mark.parametrize(("on_idle", "state"), [("fail", "failed"), ("succeed", "success")])
+def test_e4_a_sensor_ends_when_nobody_takes_what_is_left(run, flights, how, on_idle, state, capsys):
+    """E4: in the triggerer and in a worker."""
+    flights.create_partitions(["a", "b"])
+    assert run(sensor(until="completed", on_idle=on_idle, poke_interval=0.1, **how))[0] == state
+    assert "2 can be acquired, but nobody takes them; 4 looks saw no acquisition" in capsys.readouterr().out
+
+
+def test_e4_a_rescheduled_sensor_remembers_its_looks(flights, store_url):
+    """E4: each look is a process of its own, which finds what the one before saw in Airflow's task state store."""
+    from airflow.providers.common.compat.sdk import AirflowFailException
+
+    flights.create_partitions(["a"])
+    kept = {}
+
+    class Store:
+        get, set = kept.get, kept.__setitem__
+
+    def look(try_number):
+        ti = SimpleNamespace(dag_id="d", run_id="r", task_id="done", map_index=-1, try_number=try_number)
+        one = sensor(until="completed", deferrable=False, mode="reschedule")()
+        return bool(one.poke({"ti": ti, "task_state_store": Store}))
+
+    assert [look(1) for _ in range(3)] == [False] * 3
+    assert not look(2)  # a try of its own begins afresh
+    assert [look(2) for _ in range(2)] == [False] * 2
+    with pytest.raises(AirflowFailException, match="1 can be acquired, but nobody takes them"):
+        look(2)
+
+
+def test_a10_more_hints_than_airflow_maps_are_said_to_be_too_many(run, flights, monkeypatch, capsys):
+    """A10: ``max_hints`` above ``[core] max_map_length`` gives fewer hints, and the log says how many could be had."""
+    monkeypatch.setenv("AIRFLOW__CORE__MAX_MAP_LENGTH", "2")
+    flights.create_partitions(["a", "b", "c"])
+    assert len(run(sensor(max_hints=3))[1]) == 2
+    said = capsys.readouterr().out
+    assert "max_hints=3 is more than Airflow maps: [core] max_map_length is 2" in said
+    assert "3 partitions can be acquired, 2 of them by the hints that this task returns" in said
 
 
 def test_l9_two_sensors_on_one_source_do_no_harm(run, flights):

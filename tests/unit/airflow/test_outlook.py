@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SettingsError, SourceCoordinator
-from airflow_coordination.sensors.outlook import Look, Sight, Until, Verdict, look
+from airflow_coordination.sensors.outlook import Judge, Look, OnParked, Terms, Until, Verdict, look
+from airflow_coordination.sensors.sight import Sight
 
 
 @pytest.fixture
@@ -37,24 +38,67 @@ def test_it_reopens_what_is_due(flights):
     assert "swept: 1 reopened" in found.message
 
 
-def test_nothing_can_become_claimable_names_what_is_parked(flights):
+def test_a1_nothing_can_be_acquired_and_some_is_parked(flights):
+    """A1: that is no success and no skip, and the parked ones are named with their error and the commands for them."""
     flights.create_partitions(["a", "b"])
     flights.complete(flights.acquire_partition("a"))
-    flights.fail(flights.acquire_partition("b"), "no memory")
+    flights.fail(flights.acquire_partition("b"), "no memory\nat line 3")
     found = look(flights, Until.CLAIMABLE, 10)
-    assert found.verdict is Verdict.NOTHING
-    assert "Parked: 'b'" in found.message
+    assert found.verdict is Verdict.PARKED
+    assert "1 partitions are parked and wait for a person" in found.message
+    assert "Parked: 'b' (no memory). See why with `airflow coordination show 'b' --source 'flights'`" in found.message
+    assert "then `airflow coordination reopen 'b' --source 'flights' --why …`" in found.message
 
 
-def test_only_some_of_many_parked_partitions_are_named(flights):
+@pytest.mark.parametrize("until", Until)
+def test_a1_the_first_ten_parked_partitions_are_named_by_error(flights, until):
+    """A1: those with the same error stand together."""
     keys = [f"{number:02}" for number in range(30)]
     flights.create_partitions(keys)
     for key in keys:
-        flights.fail(flights.acquire_partition(key), "no memory")
-    found = look(flights, Until.COMPLETED, 10)
+        flights.fail(flights.acquire_partition(key), "no file" if key == "03" else "no memory")
+    found = look(flights, until, 10)
     assert found.verdict is Verdict.PARKED
-    assert "'09', …" in found.message
+    first = ", ".join(f"'{number:02}'" for number in range(10) if number != 3)
+    assert f"Parked: {first} (no memory); '03' (no file); and 20 more." in found.message
     assert "'10'" not in found.message
+
+
+@pytest.mark.parametrize(("until", "verdict"), [(Until.CLAIMABLE, Verdict.NOTHING), (Until.COMPLETED, Verdict.READY)])
+def test_a1_who_ignores_parked_partitions_is_still_told_of_them(flights, until, verdict):
+    """A1: by their names, in a message that is no failure."""
+    flights.create_partitions(["a"])
+    flights.fail(flights.get_next_partition(), "no memory")
+    found = Judge(Terms(until, 10, OnParked.IGNORE)).judge(Sight(flights, 10))
+    assert found.verdict is verdict
+    assert "Parked: 'a' (no memory)" in found.message
+
+
+def test_a1_what_can_be_acquired_is_worked_on_first(flights):
+    """A1: a parked partition stops no other; the sensor at the run's end fails then. The message names it already."""
+    flights.create_partitions(["a", "b"])
+    flights.fail(flights.acquire_partition("a"), "no memory")
+    found = look(flights, Until.CLAIMABLE, 10)
+    assert found.verdict is Verdict.READY
+    assert "Parked: 'a' (no memory)" in found.message
+
+
+def test_a1_who_does_not_wait_fails_too(flights):
+    """A1: something may come later, but this run would end green."""
+    flights.create_partitions(["a", "b"])
+    flights.fail(flights.acquire_partition("a"), "no memory")
+    flights.get_next_partition()
+    impatient = Judge(Terms(Until.CLAIMABLE, 10, wait=False))
+    assert impatient.judge(Sight(flights, 10)).verdict is Verdict.PARKED
+    flights.reopen("a", by="test", why="test")
+    flights.complete(flights.acquire_partition("a"))
+    assert impatient.judge(Sight(flights, 10)).verdict is Verdict.NOTHING
+
+
+def test_a10_the_message_says_how_many_can_be_acquired_not_how_many_hints_there_are(flights):
+    """A10."""
+    flights.create_partitions([f"{number:02}" for number in range(30)])
+    assert "30 partitions can be acquired, 10 of them by the hints" in look(flights, Until.CLAIMABLE, 10).message
 
 
 def test_until_completed(flights):

@@ -1,0 +1,45 @@
+"""What a sensor says of parked partitions: the first ten, those with the same error together, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from airflow_coordination.leases import Partition, SourceCoordinator
+from airflow_coordination.leases.errors import shown
+
+NAMED_KEYS: Final = 10
+_ERROR_LENGTH: Final = 200
+
+
+def named(coordinator: SourceCoordinator, parked: int, some: Iterable[Partition]) -> str:
+    """Return sentences that name parked partitions, and the commands for them; empty when there are none.
+
+    :param coordinator: of their source.
+    :param parked: how many there are.
+    :param some: :data:`NAMED_KEYS` of them, or all when there are fewer.
+    """
+    by_error: dict[str, list[str]] = {}
+    for partition in some:
+        by_error.setdefault(_error(partition), []).append(shown(partition.key))
+    if not by_error:
+        return ""
+    groups = "; ".join(f"{', '.join(keys)} ({error})" for error, keys in by_error.items())
+    more = f"; and {parked - NAMED_KEYS} more" if parked > NAMED_KEYS else ""
+    where = _options(coordinator, next(iter(by_error.values()))[0])
+    return (
+        f"Parked: {groups}{more}. See why with `airflow coordination show {where}`, then "
+        f"`airflow coordination reopen {where} --why …`."
+    )
+
+
+def _options(coordinator: SourceCoordinator, key: str) -> str:
+    prefix = coordinator.partition_prefix
+    return f"{key} --source {shown(coordinator.source)}" + (f" --partition-prefix {shown(prefix)}" if prefix else "")
+
+
+def _error(partition: Partition) -> str:
+    """Return the first line of the partition's last error, short."""
+    lines = (partition.last_error or "").strip().splitlines()
+    first = lines[0] if lines else "no error: somebody parked it"
+    return first if len(first) <= _ERROR_LENGTH else f"{first[:_ERROR_LENGTH]}…"
