@@ -81,7 +81,8 @@ def _until(partition: Partition) -> datetime | None:
 def _details(partition: Partition) -> Row:
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
-    return {**summary(partition), "fence": fence, **{name: getattr(partition, name) for name in named}}
+    limit = {"max_lost_leases": partition.max_lost_leases}
+    return {**summary(partition), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
 
 
 def _spoken(action: dict[str, object]) -> str:

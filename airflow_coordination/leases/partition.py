@@ -228,6 +228,8 @@ class Partition:
     confirmed: bool = False
     deleted: bool = False
     staged: tuple[Block, ...] = ()
+    max_lost_leases: int | None = None
+    """The limit in force for the newest lease, from its acquirer; ``None`` where older code has acquired it."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
 
     @property

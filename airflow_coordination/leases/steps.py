@@ -78,12 +78,20 @@ def due_at(partition: Partition) -> datetime | None:
     return {U: partition.available_at, C: partition.reopen_at, A: partition.ownership_timeout}[partition.status]
 
 
+def lost_leases_limit(partition: Partition, own: int) -> int:
+    """Return how many lost leases park the partition: the limit travels with the lease.
+
+    :param own: the judge's own limit, in force where the lease has none: older code has acquired it.
+    """
+    return own if partition.max_lost_leases is None else partition.max_lost_leases
+
+
 def claimable(partition: Partition, now: datetime, max_lost_leases: int) -> bool:
     """Return the table's *claimable*: due by the store's clock; at the last lost lease only a sweep may act."""
     due = due_at(partition)
     if due is None or due > now:
         return False
-    return partition.status is not A or partition.lost_leases + 1 < max_lost_leases
+    return partition.status is not A or partition.lost_leases + 1 < lost_leases_limit(partition, max_lost_leases)
 
 
 def create(
@@ -120,6 +128,7 @@ def _grant(partition: Partition, tenancy: Tenancy, now: datetime) -> Partition:
         last_op=tenancy.op,
         owner=tenancy.owner.text,
         ownership_timeout=now + tenancy.timeout,
+        max_lost_leases=tenancy.max_lost_leases,
         reopen_at=None,
         available_at=None,
         confirmed=False,
@@ -164,8 +173,9 @@ def _(write: Retake, partition: Partition, now: datetime) -> Partition | None:
         return None
     if (partition.token, partition.last_op) != (write.token, write.last_op):
         return None
-    lower_try = held.try_number < tenancy.owner.try_number + write.same_try
-    if held.task != tenancy.owner.task or not lower_try or partition.lost_leases + 1 >= tenancy.max_lost_leases:
+    if held.task != tenancy.owner.task or held.try_number >= tenancy.owner.try_number + write.same_try:
+        return None
+    if partition.lost_leases + 1 >= lost_leases_limit(partition, tenancy.max_lost_leases):
         return None
     return _take_over(partition, tenancy, now, Outcome.RETAKEN)
 
@@ -241,7 +251,7 @@ def reclaim(partition: Partition, op: str, now: datetime, max_lost_leases: int) 
     if partition.status is not A or due is None or due > now:
         return None
     lost = partition.lost_leases + counts_as_lost(partition)
-    if lost >= max_lost_leases:
+    if lost >= lost_leases_limit(partition, max_lost_leases):
         return _end(partition, Outcome.LOST, op, now, C, lost_leases=lost, last_error=LOST_LEASES_ERROR.format(lost))
     available = partition.ownership_timeout  # the order inside "crashed" is that of the lost leases
     return _end(partition, Outcome.LOST, op, now, U, lost_leases=lost, rank=Rank.CRASHED, available_at=available)

@@ -44,7 +44,10 @@ class Create:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenancy:
-    """What a new tenure starts with. ``op`` becomes the nonce."""
+    """What a new tenure starts with. ``op`` becomes the nonce.
+
+    :param max_lost_leases: this tenure's limit, stored with it: whoever finds the lease expired judges by it.
+    """
 
     op: str
     owner: Owner
@@ -178,7 +181,10 @@ ChainWrite = Begin | Save | End
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """Reopen what is due and reclaim what has expired, at most ``limit`` partitions of each."""
+    """Reopen what is due and reclaim what has expired, at most ``limit`` partitions of each.
+
+    :param max_lost_leases: in force for leases without a limit of their own, which older code has acquired.
+    """
 
     source: str
     op: str

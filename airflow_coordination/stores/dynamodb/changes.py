@@ -103,6 +103,7 @@ def _granted(source: str, token: int, tenancy: Tenancy, at: Moment) -> dict[str,
         it.COMBINATION: combination(source, A),
         it.STANDING: until,
         it.CONFIRMED: 0,
+        it.MAY_LOSE: tenancy.max_lost_leases - 1,
         it.UPDATED: to_micros(at.now),
         it.REOPEN: None,
         it.AVAILABLE: None,
@@ -123,6 +124,12 @@ def _lost_leases(seen: Partition) -> Sum:
     return Sum(it.LOST, 1) if seen.last_op != seen.nonce else Sum(it.LOST, Path(it.CONFIRMED))
 
 
+def _may_be_lost(own: int) -> ConditionBase:
+    """Return whether one more lost lease parks nothing, by the lease's limit, by ``own`` where it has none."""
+    by_own = Attr(it.MAY_LOSE).not_exists() & Attr(it.LOST).lt(own - 1)
+    return Attr(it.LOST).lt(Attr(it.MAY_LOSE)) | by_own
+
+
 def _expired(seen: Partition, at: Moment) -> ConditionBase:
     return as_seen(seen) & Attr(it.NONCE).eq(seen.nonce) & Attr(it.TIMEOUT).lte(instant(at.past))
 
@@ -131,7 +138,7 @@ def take_over(seen: Partition, tenancy: Tenancy, at: Moment) -> Change:
     """Acquire an expired lease: END(lost), then the new tenure."""
     entry = ring_entry(seen, Outcome.LOST, tenancy.op, at.now, A, seen.closed_count)
     sets = _granted(seen.source, seen.token, tenancy, at) | {slot(seen.token): entry, it.LOST: _lost_leases(seen)}
-    return Change(sets, _expired(seen, at) & Attr(it.LOST).lt(tenancy.max_lost_leases - 1))
+    return Change(sets, _expired(seen, at) & _may_be_lost(tenancy.max_lost_leases))
 
 
 # -- owners ---------------------------------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ def reclaim(seen: Partition, op: str, place: str, max_lost_leases: int, ended: d
         it.COMBINATION: combination(seen.source, U),
         it.STANDING: waiting(Rank.CRASHED, ended, place, at.now),
     }
-    exactly = Attr(it.TIMEOUT).eq(instant(ended)) & Attr(it.LOST).lt(max_lost_leases - 1)
+    exactly = Attr(it.TIMEOUT).eq(instant(ended)) & _may_be_lost(max_lost_leases)
     return Change(sets, _expired(seen, at) & exactly)
 
 

@@ -61,6 +61,8 @@ PAYLOAD: Final = "payload"
 STAGED: Final = "staged"
 FAILURES: Final = "failures"
 LOST: Final = "lostLeases"
+MAY_LOSE: Final = "lostLeasesAllowed"
+"""The limit of the newest lease less one, because a condition compares two attributes but adds nothing to one."""
 ERROR: Final = "lastError"
 CONFIRMED: Final = "confirmed"
 TRY: Final = "ownerTry"
@@ -136,6 +138,7 @@ def encode(partition: Partition, now: datetime) -> Item:
         STAGED: dump_blocks(partition.staged) if partition.staged else None,
         FAILURES: partition.failures,
         LOST: partition.lost_leases,
+        MAY_LOSE: None if partition.max_lost_leases is None else partition.max_lost_leases - 1,
         ERROR: partition.last_error,
         CONFIRMED: int(partition.confirmed),
         DELETED: partition.deleted or None,
@@ -177,6 +180,7 @@ def _decoded(item: Item) -> Partition:
         closed_count=number(item, CLOSED_COUNT),
         failures=number(item, FAILURES),
         lost_leases=number(item, LOST),
+        max_lost_leases=number(item, MAY_LOSE) + 1 if MAY_LOSE in item else None,
         last_error=item.get(ERROR),
         reopen_at=_instant(item, REOPEN),
         available_at=available_at(item),

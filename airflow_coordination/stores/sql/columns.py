@@ -74,6 +74,7 @@ VALUES: Final = (
     "confirmed",
     "deleted",
     "staged",
+    "max_lost_leases",
 )
 RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
 PARTITION: Final = ", ".join((*VALUES, *RING))
@@ -120,7 +121,8 @@ def partition_of(row: Sequence[Any]) -> Partition:
         confirmed=bool(row[23]),
         deleted=bool(row[24]),
         staged=load_blocks(row[25]),
-        ring=tuple(row[26 : 26 + RING_SIZE]),
+        max_lost_leases=row[26],
+        ring=tuple(row[len(VALUES) : len(VALUES) + RING_SIZE]),
     )
 
 

@@ -17,9 +17,9 @@ from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.statements import read
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 1
+OLDEST_USABLE: Final = 2
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""

@@ -27,6 +27,7 @@ _PARTS = [
     "fused",
     "heads",
     "hostile",
+    "limits",
     "lost_answers",
     "people",
     "reading",

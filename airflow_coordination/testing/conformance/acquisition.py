@@ -196,21 +196,21 @@ class Acquisition:
 
     @pytest.mark.parametrize("how", ["order", "key", "hint"])
     def test_at_the_last_lost_lease_only_a_sweep_acts(self, bench: Workbench, how: str) -> None:
-        held = bench.save(bench.new("k"), 1)
+        held = bench.save(bench.new("k", max_lost_leases=1), 1)
         bench.expire()
         refused = {
-            "order": lambda: bench.next(max_lost_leases=1) is None,
-            "key": lambda: bench.next("k", max_lost_leases=1) is None,
-            "hint": lambda: not bench.hinted("k", held.token, max_lost_leases=1).applied,
+            "order": lambda: bench.next() is None,
+            "key": lambda: bench.next("k") is None,
+            "hint": lambda: not bench.hinted("k", held.token).applied,
         }
         assert refused[how]()
         assert bench.get("k") == held
-        assert bench.sweep(max_lost_leases=1).parked == 1
+        assert bench.sweep().parked == 1
 
     def test_one_that_only_a_sweep_may_take_holds_up_nobody(self, bench: Workbench) -> None:
         bench.create("poison", "good-1", "good-2")
-        bench.save(bench.acquire("poison"), 1)
+        bench.save(bench.acquire("poison", max_lost_leases=1), 1)
         bench.expire()
-        assert bench.acquire(max_lost_leases=1).key == "good-1"
-        assert bench.acquire(max_lost_leases=1).key == "good-2"
-        assert bench.acquire(max_lost_leases=2).key == "poison"
+        assert bench.acquire().key == "good-1"
+        assert bench.acquire().key == "good-2"
+        assert bench.next() is None

@@ -15,6 +15,7 @@ from airflow_coordination.testing.conformance.endings import Endings
 from airflow_coordination.testing.conformance.fused import Fused
 from airflow_coordination.testing.conformance.heads import Heads
 from airflow_coordination.testing.conformance.hostile import Hostile
+from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.reading import Reading
@@ -31,6 +32,7 @@ class StoreConformance(
     Tenure,
     Endings,
     Sweeping,
+    Limits,
     People,
     Heads,
     Reading,

@@ -108,9 +108,9 @@ class People:
         assert bench.acquire().key == "k"
 
     def test_reopen_forgets_lost_leases(self, bench: Workbench) -> None:
-        bench.save(bench.new("k"), {"row": 1})
+        bench.save(bench.new("k", max_lost_leases=1), {"row": 1})
         bench.expire()
-        assert bench.sweep(max_lost_leases=1).parked == 1
+        assert bench.sweep().parked == 1
         assert bench.get("k").lost_leases == 1
         assert bench.act(Action.REOPEN, "k").lost_leases == 0
         assert bench.acquire(max_lost_leases=1).key == "k"

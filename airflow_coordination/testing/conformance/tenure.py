@@ -221,8 +221,8 @@ class Tenure:
         assert bench.retake(now, by=owner(try_number=2)).applied
 
     def test_retaking_stops_at_the_last_lost_lease(self, bench: Workbench) -> None:
-        held = bench.save(bench.new("k"), 1)
-        assert not bench.retake(held, by=owner(try_number=2), max_lost_leases=1).applied
+        held = bench.save(bench.new("k", max_lost_leases=1), 1)
+        assert not bench.retake(held, by=owner(try_number=2)).applied
         assert bench.get("k") == held
 
     @pytest.mark.parametrize("status", [s for s in PartitionStatus if s is not PartitionStatus.ASSIGNED])

@@ -10,20 +10,23 @@ import shutil
 from pathlib import Path
 
 import airflow_coordination
-from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
+from airflow_coordination.stores.sql.schema import OLDEST_USABLE, SCHEMA_VERSION
 
 NEXT = SCHEMA_VERSION + 1
 NOTE = "note"
 WRITTEN = f"by schema {NEXT}"
 
+_REVISIONS = Path("stores/sql/migrations/versions")
+_NEWEST = max(path.name for path in (Path(airflow_coordination.__file__).parent / _REVISIONS).glob("0*.py"))[:4]
+_REVISION = f"{int(_NEWEST) + 1:04}"
 _MIGRATION = f'''
 """A column for a note."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "{NEXT:04}"
-down_revision = "{SCHEMA_VERSION:04}"
+revision = "{_REVISION}"
+down_revision = "{_NEWEST}"
 
 
 def upgrade() -> None:
@@ -32,7 +35,7 @@ def upgrade() -> None:
 _CHANGES = {
     "stores/sql/schema.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {NEXT}",
-        "OLDEST_USABLE: Final = 1": f"OLDEST_USABLE: Final = {NEXT}",
+        f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {NEXT}",
         "READABLE_BY: Final = 1": f"READABLE_BY: Final = {SCHEMA_VERSION}",
     },
     "stores/sql/statements/owner.py": {
@@ -61,5 +64,5 @@ def next_version(directory: Path) -> Path:
             assert text.count(old) == 1, f"{name} has {old!r} {text.count(old)} times"
             text = text.replace(old, new)
         (package / name).write_text(text)
-    (package / f"stores/sql/migrations/versions/{NEXT:04}_note.py").write_text(_MIGRATION)
+    (package / _REVISIONS / f"{_REVISION}_note.py").write_text(_MIGRATION)
     return directory

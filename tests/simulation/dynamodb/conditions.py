@@ -93,5 +93,8 @@ def _comparison(words: Words) -> Condition:
     if sign == "=":
         value = words.value()
         return lambda item, names, values: item.get(names[name]) == values[value]
+    if words.next.startswith("#"):  # with another attribute; with one that is absent nothing compares
+        other, holds = words.name(), _ORDERS[sign]
+        return lambda item, names, values: ordered(item.get(names[name], {}), item.get(names[other], {}), holds)
     value, holds = words.value("S", "N"), _ORDERS[sign]
     return lambda item, names, values: ordered(item.get(names[name], {}), values[value], holds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_coordination.leases.partition import Outcome, PartitionStatus
 from airflow_coordination.stores.sql.columns import PARTITION, PARTITIONS, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, entry, into_ring, quoted
+from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, MAY_BE_LOST, entry, into_ring, quoted
 from airflow_coordination.stores.sql.statements.order import first_claimable
 
 __all__ = ["acquire_hinted", "acquire_key", "acquire_next", "claimable", "first_claimable", "granted", "retake"]
@@ -21,7 +21,7 @@ def granted(dialect: Dialect, ended: Outcome) -> str:
         {into_ring(ending, _ASSIGNED)},
         lost_leases = lost_leases + CASE WHEN {_ASSIGNED} THEN {COUNTS_AS_LOST} ELSE 0 END,
         source_partition_status = 'ASSIGNED', token = token + 1, nonce = :op, last_op = :op,
-        partition_owner = :owner, owner_task = :owner_task, owner_try = :owner_try,
+        max_lost_leases = :max_lost, partition_owner = :owner, owner_task = :owner_task, owner_try = :owner_try,
         partition_ownership_timeout = {dialect.now} + :timeout, due_at = {dialect.now} + :timeout,
         reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = {dialect.now},
         ready = NULL, timed = {Timed.HELD:d}"""
@@ -32,7 +32,7 @@ def claimable(dialect: Dialect) -> str:
     return f"""(
         ready IS NOT NULL
         OR timed IN ({Timed.DELAYED:d}, {Timed.CLOSED:d}) AND due_at <= {dialect.now}
-        OR timed = {Timed.HELD:d} AND partition_ownership_timeout <= {dialect.now} AND lost_leases + 1 < :max_lost)"""
+        OR timed = {Timed.HELD:d} AND partition_ownership_timeout <= {dialect.now} AND {MAY_BE_LOST})"""
 
 
 def acquire_next(dialect: Dialect, *, new_first: bool, only: str = "") -> str:
@@ -58,5 +58,5 @@ def retake(dialect: Dialect) -> str:
     """Return the statement that takes a running tenure over from an earlier try of the same task."""
     return f"""UPDATE {PARTITIONS} SET {granted(dialect, Outcome.RETAKEN)}
         WHERE {_KEY} AND {_ASSIGNED} AND token = :token AND last_op = :seen_op
-        AND owner_task = :owner_task AND owner_try < :below_try AND lost_leases + 1 < :max_lost
+        AND owner_task = :owner_task AND owner_try < :below_try AND {MAY_BE_LOST}
         RETURNING {PARTITION}"""

@@ -18,7 +18,7 @@ _NEW: Final = (
 )
 _REVIVED: Final = (
     "source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0,"
-    " last_error = NULL, reopen_at = NULL, last_op = :op, create_op = :op, generation = :op,"
+    " max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = :op, create_op = :op, generation = :op,"
     f" confirmed = 0, deleted = 0, ready = {Ready.FRESH:d}, timed = NULL, due_at = NULL"
 )
 

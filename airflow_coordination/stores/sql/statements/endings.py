@@ -9,6 +9,11 @@ from airflow_coordination.stores.sql.statements.dialect import Dialect
 COUNTS_AS_LOST = "(CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)"
 """1 if the owner of the row's tenure ever wrote, so that a phantom tenure parks nothing."""
 
+MAX_LOST = "coalesce(max_lost_leases, :max_lost)"
+"""How many lost leases park the row's partition: its lease's limit, otherwise the judge's own."""
+MAY_BE_LOST = f"lost_leases + 1 < {MAX_LOST}"
+"""Whether an acquisition may end the row's expired lease; at the last lost lease only a sweep may."""
+
 
 def entry(dialect: Dialect, outcome: Outcome, status: str) -> str:
     """Return the ring's entry for the row's tenure as an expression; ``status`` is an expression too."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.endings import MAY_BE_LOST
 
 _CLASSES: Final = ("crashed", "reopened", "new")
 _TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Timed.DELAYED}
@@ -44,7 +45,7 @@ def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1
     age = _AGE_OF[timed]
     really = ""
     if timed is Timed.HELD:
-        really = f"AND {age} <= {dialect.now}" + ("" if may_park else " AND lost_leases + 1 < :max_lost")
+        really = f"AND {age} <= {dialect.now}" + ("" if may_park else f" AND {MAY_BE_LOST}")
     return f"""{_select(_NONE, f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}
         ORDER BY priority, {age}, ordinal LIMIT {limit}"""
 
@@ -68,7 +69,7 @@ def _free_from_head(dialect: Dialect, only: str) -> str:
         {_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED"""
     timed = f"""SELECT source_partition_key AS key FROM {PARTITIONS}
         WHERE source_identifier = :source AND timed = head.timed AND due_at <= {dialect.now} {only}
-        AND (timed <> {Timed.HELD:d} OR partition_ownership_timeout <= {dialect.now} AND lost_leases + 1 < :max_lost)
+        AND (timed <> {Timed.HELD:d} OR partition_ownership_timeout <= {dialect.now} AND {MAY_BE_LOST})
         ORDER BY priority, {_ANY_AGE}, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED"""
     return _union([ready, timed])
 

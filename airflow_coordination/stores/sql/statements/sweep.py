@@ -6,10 +6,10 @@ from airflow_coordination.leases.partition import Outcome, PartitionStatus
 from airflow_coordination.leases.steps import LOST_LEASES_ERROR
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, entry, into_ring
+from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, MAX_LOST, entry, into_ring
 
 _LOST = f"(lost_leases + {COUNTS_AS_LOST})"
-_PARKS = f"{_LOST} >= :max_lost"
+_PARKS = f"{_LOST} >= {MAX_LOST}"
 _BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
 
 

@@ -1,0 +1,84 @@
+"""How many lost leases park: the limit that travels with the lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, owner
+
+Judge = Callable[[Workbench, Partition, int], bool]
+JUDGES: dict[str, Judge] = {
+    "order": lambda bench, seen, own: bench.next(max_lost_leases=own) is not None,
+    "key": lambda bench, seen, own: bench.next(seen.key, max_lost_leases=own) is not None,
+    "hint": lambda bench, seen, own: bench.hinted(seen.key, seen.token, max_lost_leases=own).applied,
+    "retake": lambda bench, seen, own: bench.retake(seen, by=owner(try_number=2), max_lost_leases=own).applied,
+    "sweep": lambda bench, seen, own: bench.sweep(max_lost_leases=own) == Swept(reclaimed=1),
+}
+"""Who judges a lease that has expired: whether the partition is still to be had, by one with a limit of its own."""
+
+
+class Limits:
+    """The limit of the lease is in force, whoever finds it expired (E11)."""
+
+    @pytest.mark.parametrize("judge", JUDGES)
+    def test_e11_the_leases_limit_is_in_force_not_the_judges(self, bench: Workbench, judge: str) -> None:
+        """E11: an acquirer, a retaker and a sweep judge by the limit that was written with the acquisition."""
+        held = bench.save(bench.new("strict", max_lost_leases=1), 1)
+        bench.expire()
+        assert not JUDGES[judge](bench, held, 20)
+        if bench.get("strict") == held:
+            assert bench.sweep(max_lost_leases=20) == Swept(parked=1)
+        held = bench.save(bench.new("patient", max_lost_leases=20), 1)
+        bench.expire()
+        assert JUDGES[judge](bench, held, 1)
+
+    def test_e11_every_acquisition_writes_its_limit(self, bench: Workbench) -> None:
+        """E11: by order, key, hint and retake; at the ending it stays to be seen."""
+        held = bench.new("k", max_lost_leases=2)
+        assert (held.max_lost_leases, bench.get("k").max_lost_leases) == (2, 2)
+        answer = bench.retake(held, by=owner(try_number=2), max_lost_leases=3)
+        assert answer.partition == bench.get("k")
+        assert bench.get("k").max_lost_leases == 3
+        bench.give_up(bench.get("k"))
+        assert bench.get("k").max_lost_leases == 3
+        bench.hinted("k", bench.get("k").token, max_lost_leases=4)
+        assert bench.get("k").max_lost_leases == 4
+        bench.expire()
+        assert bench.acquire("k", max_lost_leases=6).max_lost_leases == bench.get("k").max_lost_leases == 6
+
+    def test_e11_what_nobody_acquired_has_no_limit(self, bench: Workbench) -> None:
+        """E11: nor has a new life of a partition that was deleted."""
+        bench.create("k")
+        assert bench.get("k").max_lost_leases is None
+        bench.acquire("k")
+        bench.act(Action.DELETE, "k")
+        bench.create("k")
+        assert bench.get("k").max_lost_leases is None
+
+    @pytest.mark.parametrize(("said", "parked_after"), [(1, 1), (7, 7)])
+    def test_e11_a_sensors_sweep_judges_by_the_workers_setting(
+        self, store: PartitionStore, clock: FakeClock, said: int, parked_after: int
+    ) -> None:
+        """E11: ``max_lost_leases`` of an operator has its effect where a sensor with other settings sweeps."""
+        one = SourceCoordinator(
+            store, "flights", "host/dag/run/task/0/1", ownership_timeout=TIMEOUT, max_lost_leases=said, clock=clock
+        )
+        sensor = SourceCoordinator(store, "flights", "host/triggerer", clock=clock)
+        one.create_partitions(["k"])
+        lost = 0
+        while (lease := one.get_next_partition()) is not None:
+            one.renew(lease)
+            clock.advance(2 * TIMEOUT)
+            sensor.sweep()
+            lost += 1
+        parked = one.partition("k")
+        assert parked is not None
+        assert (lost, parked.parked, parked.lost_leases) == (parked_after, True, parked_after)
