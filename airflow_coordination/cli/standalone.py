@@ -26,13 +26,18 @@ def run(command: Command, args: argparse.Namespace, open_place: Callable[[argpar
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, carry it out, and return the exit code (2 for a wrong command line)."""
+    args = parser().parse_args(argv)
+    return run(args.command, args, open_place)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what understands the commands of the table."""
     parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
     groups = parser.add_subparsers(metavar="COMMAND", required=True)
     _add(groups, COMMANDS)
     store = groups.add_parser("store", help="The store's schema")
     _add(store.add_subparsers(metavar="COMMAND", required=True), STORE_COMMANDS)
-    args = parser.parse_args(argv)
-    return run(args.command, args, open_place)
+    return parser
 
 
 def open_place(args: argparse.Namespace) -> Place:

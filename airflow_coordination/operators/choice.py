@@ -18,6 +18,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.remedies import command
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -90,7 +91,7 @@ class Choice:
         if self._on_clear == "reset":
             self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
             return self._take(key)
-        again = f"airflow coordination reset {shown(key)} --source {shown(self._coordinator.source)} --why …"
+        again = command("reset", self._coordinator.source, key, prefix=self._coordinator.partition_prefix)
         return Done(
             key,
             f"This task instance has finished its work on partition {shown(key)}; clearing it does not process the "
@@ -132,8 +133,7 @@ def _unavailable(partition: Partition) -> PartitionFailedError:
     """Return why the partition cannot be acquired now; the next retry comes when that may be over."""
     if partition.status is PartitionStatus.ASSIGNED:
         reason = f"{partition.owner!a} works on it since this task's last try"
-        return PartitionFailedError(partition.key, reason, partition.ownership_timeout)
+        return PartitionFailedError(partition.key, reason, partition.ownership_timeout, partition.source)
     due = partition.available_at or partition.reopen_at
-    return PartitionFailedError(
-        partition.key, f"it cannot be acquired ({partition.last_error or partition.status})", due
-    )
+    reason = f"it cannot be acquired ({partition.last_error or partition.status})"
+    return PartitionFailedError(partition.key, reason, due, partition.source)

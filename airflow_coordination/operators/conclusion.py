@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from airflow.sdk.log import redact  # type: ignore[attr-defined]
@@ -113,17 +112,18 @@ def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bo
     if ending is None:
         return OutcomeUnknownError(f"the work on partition {shown(key)}", "the store no longer remembers this tenure")
     if ending.outcome is Outcome.FAILED:
-        return PartitionFailedError(key, partition.last_error or "it failed", _available_at(partition, ending))
+        return _failed(partition, ending, partition.last_error or "it failed")
     if ending.outcome is Outcome.GIVEN_UP and forced:
-        return PartitionFailedError(key, "its driver was stopped", _available_at(partition, ending))
+        return _failed(partition, ending, "its driver was stopped")
     if ending.outcome in (Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP):
         log.info("%s", _told(partition, ending))
         return None
     return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)
 
 
-def _available_at(partition: Partition, ending: Ending) -> datetime | None:
-    return None if partition.parked else partition.available_at or ending.at
+def _failed(partition: Partition, ending: Ending, reason: str) -> PartitionFailedError:
+    available_at = None if partition.parked else partition.available_at or ending.at
+    return PartitionFailedError(partition.key, reason, available_at, partition.source)
 
 
 def _told(partition: Partition, ending: Ending) -> str:

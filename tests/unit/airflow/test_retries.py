@@ -20,7 +20,7 @@ POLICY = default_retry_policy()
         (PartitionNotOwnedError("a", Fence(1, "n"), None, None), RetryAction.FAIL),
         (StoreUnavailableError("acquire", "refused"), RetryAction.RETRY),
         (SettingsError("a", 1, "is wrong", "Do"), RetryAction.FAIL),
-        (PartitionFailedError("a", "no memory", None), RetryAction.FAIL),
+        (PartitionFailedError("a", "no memory", None, "s|PARTITION"), RetryAction.FAIL),
         (RuntimeError("anything else"), RetryAction.DEFAULT),
     ],
 )
@@ -30,7 +30,7 @@ def test_what_the_default_policy_says(error, action):
 
 def test_a_failed_partition_is_retried_when_it_can_be_acquired():
     due = datetime.now(UTC) + timedelta(seconds=30)
-    decision = POLICY.evaluate(PartitionFailedError("a", "no memory", due), 1, 3)
+    decision = POLICY.evaluate(PartitionFailedError("a", "no memory", due, "s|PARTITION"), 1, 3)
     assert decision.action is RetryAction.RETRY
     assert timedelta(seconds=29) < decision.retry_delay <= timedelta(seconds=31)
 

@@ -1,0 +1,47 @@
+"""The commands that messages tell people to type; a test parses each with the command line's own parser."""
+
+from __future__ import annotations
+
+import shlex
+
+from airflow_coordination.leases.names import split_source
+
+WHY = "…"
+"""Stands where people say why they act."""
+_PROGRAM = ("airflow", "coordination")
+_NEEDS_WHY = frozenset({"release", "reopen", "reset"})
+
+
+def command(name: str, source: str, *keys: str, prefix: str | None = None, options: tuple[str, ...] = ()) -> str:
+    """Return a command of ours as a person types it into a shell, with all that it requires.
+
+    :param name: of the command, ``"reopen"`` for example; may be two words.
+    :param source: the source's name.
+    :param keys: the partitions it is about.
+    :param prefix: the deployment's partition prefix, if it has one.
+    :param options: further words.
+    """
+    prefixed = () if prefix is None else ("--partition-prefix", prefix)
+    why = ("--why", WHY) if name in _NEEDS_WHY else ()
+    # A key that looks like an option is none behind the two dashes.
+    shielded = ("--", *keys) if any(key.startswith("-") for key in keys) else keys
+    words = (*_PROGRAM, *name.split(), "--source", source, *prefixed, *why, *options, *shielded)
+    return " ".join(map(_quoted, words))
+
+
+def about(name: str, identifier: str, *keys: str) -> str:
+    """Return :func:`command` for partitions that know their source by its stored identifier."""
+    prefix, source, _ = split_source(identifier)
+    return command(name, source, *keys, prefix=prefix)
+
+
+def _quoted(word: str) -> str:
+    """Return ``word`` for a shell; what cannot be printed is written as an escape that bash and zsh understand."""
+    if word.isprintable():
+        return f"'{word}'" if word == WHY else shlex.quote(word)
+    escaped = "".join(char if char.isprintable() else _escape(char) for char in word.replace("\\", "\\\\"))
+    return "$'" + escaped.replace("'", "\\'") + "'"
+
+
+def _escape(char: str) -> str:
+    return f"\\U{ord(char):08x}" if ord(char) > 0x7F else f"\\x{ord(char):02x}"
