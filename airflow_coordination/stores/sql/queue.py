@@ -10,11 +10,15 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.calls import Call
+
+_REMEDY: Final = "Let it be a file that this user may write"
 
 
 class _Waiter:
@@ -59,10 +63,11 @@ class WriteQueue:
 
     :param path: the queue's file.
     :param seconds: how long a writer waits for its turn.
+    :param mode: says who may open the file when it is made: whoever may read it can hold everybody up.
     """
 
-    def __init__(self, path: Path, seconds: float) -> None:
-        self._path, self._seconds = path, seconds
+    def __init__(self, path: Path, seconds: float, mode: Callable[[], int] = lambda: 0o600) -> None:
+        self._path, self._seconds, self._mode = path, seconds, mode
         self._process = 0
         self._open_lock = threading.Lock()
 
@@ -73,7 +78,11 @@ class WriteQueue:
         with self._open_lock:
             if self._process == os.getpid():
                 return
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            try:
+                self._file = os.open(self._path, flags, self._mode())
+            except OSError as error:
+                raise SettingsError("store", str(self._path), f"cannot be opened: {error.strerror}", _REMEDY) from error
             self._threads = threading.Lock()
             self._waiter: _Waiter | None = None
             self._process = os.getpid()

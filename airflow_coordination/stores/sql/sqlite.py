@@ -20,6 +20,7 @@ from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.sql.database import Database, Run, original, run_on
 from airflow_coordination.stores.sql.queue import WriteQueue
+from airflow_coordination.stores.sql.sqlite_files import PRIVATE, check_neighbours, private_mode, tighten
 from airflow_coordination.stores.sql.statements import dialect
 
 BUSY_SECONDS: Final = 5.0
@@ -61,6 +62,7 @@ def check_place(file: Path, mounts: str | None = None) -> None:
         )
     if file.is_dir():
         raise SettingsError("store", str(file), "is a directory", "Give the path of a file")
+    check_neighbours(file)
     if mounts is None:
         table = Path("/proc/mounts")
         mounts = table.read_text(errors="replace") if table.exists() else ""
@@ -90,10 +92,11 @@ class SqliteDatabase(Database):
             raise SettingsError("store", str(url), "is not an absolute path", "Write sqlite:////absolute/path.db")
         self.file = Path(path)
         check_place(self.file)
-        self._queue = WriteQueue(Path(f"{path}-queue"), TURN_SECONDS)
+        self._queue = WriteQueue(Path(f"{path}-queue"), TURN_SECONDS, mode=lambda: private_mode(self.file))
 
     def make_pool(self) -> Pool:
         """Return a pool of connections to the file, which must exist."""
+        tighten(self.file)
         return QueuePool(self._open_file, reset_on_return=None, timeout=BUSY_SECONDS)
 
     def _open_file(self) -> Any:
@@ -124,7 +127,8 @@ class SqliteDatabase(Database):
         """Give a connection that holds the write lock; the file comes into being here."""
         call = Call("set up the store")
         with self.writing(call):
-            self.file.touch(mode=0o644)
+            self.file.touch(mode=PRIVATE)
+            tighten(self.file)
             engine = create_engine(
                 "sqlite://", creator=self._open_file, poolclass=NullPool, isolation_level="AUTOCOMMIT"
             )
