@@ -23,10 +23,11 @@ def command(name: str, source: str, *keys: str, prefix: str | None = None, optio
     """
     prefixed = () if prefix is None else ("--partition-prefix", prefix)
     why = ("--why", WHY) if name in _NEEDS_WHY else ()
+    options = ("--source", source, *prefixed, *why, *options)
     # A key that looks like an option is none behind the two dashes.
-    shielded = ("--", *keys) if any(key.startswith("-") for key in keys) else keys
-    words = (*_PROGRAM, *name.split(), "--source", source, *prefixed, *why, *options, *shielded)
-    return " ".join(map(_quoted, words))
+    like_an_option = any(key.startswith("-") for key in keys)
+    words = (*options, "--", *keys) if like_an_option else (*keys, *options)
+    return " ".join(map(_quoted, (*_PROGRAM, *name.split(), *words)))
 
 
 def about(name: str, identifier: str, *keys: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from airflow_coordination.leases import Partition, SourceCoordinator
 from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.remedies import command
 
 NAMED_KEYS: Final = 10
 _ERROR_LENGTH: Final = 200
@@ -21,21 +22,16 @@ def named(coordinator: SourceCoordinator, parked: int, some: Iterable[Partition]
     """
     by_error: dict[str, list[str]] = {}
     for partition in some:
-        by_error.setdefault(_error(partition), []).append(shown(partition.key))
+        by_error.setdefault(_error(partition), []).append(partition.key)
     if not by_error:
         return ""
-    groups = "; ".join(f"{', '.join(keys)} ({error})" for error, keys in by_error.items())
+    groups = "; ".join(f"{', '.join(map(shown, keys))} ({error})" for error, keys in by_error.items())
     more = f"; and {parked - NAMED_KEYS} more" if parked > NAMED_KEYS else ""
-    where = _options(coordinator, next(iter(by_error.values()))[0])
-    return (
-        f"Parked: {groups}{more}. See why with `airflow coordination show {where}`, then "
-        f"`airflow coordination reopen {where} --why …`."
+    first = next(iter(by_error.values()))[0]
+    see, reopen = (
+        command(name, coordinator.source, first, prefix=coordinator.partition_prefix) for name in ("show", "reopen")
     )
-
-
-def _options(coordinator: SourceCoordinator, key: str) -> str:
-    prefix = coordinator.partition_prefix
-    return f"{key} --source {shown(coordinator.source)}" + (f" --partition-prefix {shown(prefix)}" if prefix else "")
+    return f"Parked: {groups}{more}. See why with `{see}`, then `{reopen}`."
 
 
 def _error(partition: Partition) -> str:

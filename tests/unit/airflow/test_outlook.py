@@ -46,8 +46,8 @@ def test_a1_nothing_can_be_acquired_and_some_is_parked(flights):
     found = look(flights, Until.CLAIMABLE, 10)
     assert found.verdict is Verdict.PARKED
     assert "1 partitions are parked and wait for a person" in found.message
-    assert "Parked: 'b' (no memory). See why with `airflow coordination show 'b' --source 'flights'`" in found.message
-    assert "then `airflow coordination reopen 'b' --source 'flights' --why …`" in found.message
+    assert "Parked: 'b' (no memory). See why with `airflow coordination show b --source flights`" in found.message
+    assert "then `airflow coordination reopen b --source flights --why '…'`" in found.message
 
 
 @pytest.mark.parametrize("until", Until)
