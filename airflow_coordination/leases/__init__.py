@@ -4,6 +4,7 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
+    ForkedChildError,
     InvalidInputError,
     InvalidKeyError,
     NoProgressError,
@@ -45,6 +46,7 @@ __all__ = [
     "Created",
     "Ending",
     "Fence",
+    "ForkedChildError",
     "HandOver",
     "HeadRecord",
     "Heartbeat",

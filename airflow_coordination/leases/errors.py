@@ -16,7 +16,8 @@
     │   └── StoreThrottledError
     ├── StoreMismatchError
     ├── SchemaVersionError
-    └── NoProgressError
+    ├── NoProgressError
+    └── ForkedChildError
 
 Back-end exceptions never leave a store: they are wrapped at its edge and chained as ``__cause__``.
 Every exception keeps its arguments in ``args``, so that it survives pickling between processes.
@@ -237,4 +238,23 @@ class NoProgressError(CoordinationError):
         return (
             f"Partition {shown(self.key)} showed no progress for {self.seconds:.0f} s; its work is cancelled. "
             "Call lease.alive() in long steps, or raise no_progress_timeout."
+        )
+
+
+class ForkedChildError(CoordinationError):
+    """A forked child tried to write under a lease of its parent, which writes the tenure's chain alone.
+
+    :param key: the partition key.
+    :param holder: process id of the holder.
+    :param process: process id of the child.
+    """
+
+    def __init__(self, key: str, holder: int, process: int) -> None:
+        super().__init__(key, holder, process)
+        self.key, self.holder, self.process = key, holder, process
+
+    def __str__(self) -> str:
+        return (
+            f"Partition {shown(self.key)} is held by process {self.holder}; process {self.process} was forked from it "
+            f"and holds nothing. Return the child's result to process {self.holder}, and save or publish it there."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -48,6 +49,7 @@ class Heartbeat:
     ) -> None:
         self._renew, self._lease, self._on_lost, self._settings = renew, lease, on_lost, settings
         self._progress = progress
+        self._process = os.getpid()
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._stop = threading.Event()
         self._seen: object = None
@@ -70,7 +72,9 @@ class Heartbeat:
         self.stop()
 
     def stop(self) -> None:
-        """End the renewals and wait for the threads, unless this is one of them."""
+        """End the renewals and wait for the threads, unless this is one of them; a forked child has none."""
+        if os.getpid() != self._process:
+            return
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive() and threading.current_thread() is not thread:

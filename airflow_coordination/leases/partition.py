@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from urllib.parse import quote, unquote
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import from_micros
 from airflow_coordination.leases.documents import decode_object, decode_progress, encode_payload
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import ForkedChildError, InvalidInputError
 from airflow_coordination.leases.names import check_key
 
 RING_SIZE = 8
@@ -295,6 +296,16 @@ class Chain:
     intent: Any = None
     """What its caller asked for: the same call again, with the same arguments, is not a second write."""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    process: int = field(default_factory=os.getpid)
+    """The only process that writes it: a forked child inherits this value, not the tenure."""
+
+    def check_process(self) -> None:
+        """Refuse a forked child, before it takes a lock that a thread of its parent may hold for ever here.
+
+        :raises ForkedChildError: in any process but the one that made this chain.
+        """
+        if os.getpid() != self.process:
+            raise ForkedChildError(self.partition.key, self.process, os.getpid())
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class Tenures:
 
     def renew(self, lease: Lease) -> Lease:
         """Hold the lease for another ownership timeout. Repeated until heard or the lease's own deadline."""
+        lease.chain.check_process()
         write = Renew(
             source=lease.partition.source, key=lease.key, fence=lease.fence, timeout=self._settings.ownership_timeout
         )
@@ -119,6 +120,7 @@ class Tenures:
 
     def save(self, lease: Lease, state: object, blocks: Sequence[Block]) -> Lease:
         """Store progress and the blocks finished since the last save, together; also renews."""
+        lease.chain.check_process()
         if state is None:
             raise ProgressStateError(
                 "progress_state", None, "would wipe the saved progress", "Save what is done so far, or use renew()"
@@ -162,6 +164,7 @@ class Tenures:
         :return: the write, and whether the store's answer to it was heard.
         """
         chain, wish = lease.chain, (intent, tuple(blocks))
+        chain.check_process()
         with chain.lock:
             asked_before = chain.intent
             earlier = self._settle_earlier(chain)

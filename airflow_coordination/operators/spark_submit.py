@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import inspect
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -167,5 +168,11 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
 def _archive() -> str:
     """Return the path of our pure rooms as an archive, made once per process and removed with it."""
     scratch = tempfile.mkdtemp(prefix="coordination-")
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    atexit.register(_remove, scratch, os.getpid())
     return str(build_archive(Path(scratch)))
+
+
+def _remove(scratch: str, made_by: int) -> None:
+    """Remove the archive with the process that made it; a forked child that ends leaves it alone."""
+    if os.getpid() == made_by:
+        shutil.rmtree(scratch, ignore_errors=True)

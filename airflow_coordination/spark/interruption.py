@@ -8,7 +8,8 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+
+from airflow_coordination.spark.forks import SignalHandler
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Interruption:
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._forcing = False
-        self._before: Any = None
+        self._signal = SignalHandler(self._on_signal)
         self._thread = threading.current_thread()
         self._canceller: threading.Thread | None = None
         self.reason: BaseException | None = None
@@ -71,7 +72,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if self._in_main_thread:
-            self._before = signal.signal(signal.SIGTERM, self._on_signal)
+            self._signal.install()
         return self
 
     def __exit__(
@@ -81,7 +82,7 @@ class Interruption:
         if kind is not None and not issubclass(kind, Exception | SystemExit):
             self._cancel_beside().join(CANCEL_AGAIN)  # torn out of its wait, the function left its jobs running
         if self._in_main_thread:
-            signal.signal(signal.SIGTERM, self._before)
+            self._signal.remove()
 
     def request(self, reason: BaseException) -> None:
         """Stop the function because of ``reason``; the first reason counts. Returns at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -84,7 +85,11 @@ class PartitionLease:
         return tuple(self._finished)
 
     def alive(self) -> None:
-        """Tell the no-progress watch that the work moves: for long steps outside Spark."""
+        """Tell the no-progress watch that the work moves: for long steps outside Spark.
+
+        :raises ForkedChildError: in a forked child, which the watch of its parent cannot hear.
+        """
+        self._lease.chain.check_process()
         self._heartbeat.alive()
 
     def save(self, state: object) -> None:
@@ -94,7 +99,9 @@ class PartitionLease:
         :raises ProgressStateError: when it is not; the last good state stays, and this tenure goes on.
         :raises OutputError: while a block is open.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
+        :raises ForkedChildError: in a forked child.
         """
+        self._lease.chain.check_process()
         with self._lock:
             self.check_no_open_block("save progress")
             self._check_held()
@@ -128,7 +135,9 @@ class PartitionLease:
         :param options: what Spark must be told to read it (``{"header": "true"}``).
         :raises InvalidInputError: for an unknown mode or format, or two modes for one dataset.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
+        :raises ForkedChildError: in a forked child.
         """
+        self._lease.chain.check_process()
         self._check_arguments(mode, format)
         attempt = self._own_attempt()
         with self._lock:
@@ -138,6 +147,7 @@ class PartitionLease:
             self._open.append(block)
         try:
             yield block
+            self._lease.chain.check_process()  # the block may have been opened before the fork
             with self._lock:
                 self._check_held()
                 follows = self._predecessor(dataset, mode)
@@ -147,8 +157,9 @@ class PartitionLease:
                 )
                 self._finished.append(finished)
         finally:
-            with self._lock:
-                self._open.remove(block)
+            if os.getpid() == self._lease.chain.process:  # a fork may have copied the lock while it was held
+                with self._lock:
+                    self._open.remove(block)
 
     def check_no_open_block(self, action: str) -> None:
         """Refuse ``action`` while a block is open: its rows would be lost (promise S14).

@@ -20,6 +20,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.attempts import Count
+from airflow_coordination.spark.forks import call_here
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
@@ -117,7 +118,7 @@ class _Tenure:
         self._work.mark(f"partition {self._lease.key!a}")
         try:
             with self._heartbeat, self._interruption:
-                result = self._function(self._place.spark, self._seen)
+                result = call_here(self._function, self._place.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
                 return result
         except (Interrupted, KeyboardInterrupt) as error:

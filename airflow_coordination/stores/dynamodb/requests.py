@@ -111,6 +111,8 @@ class Table:
     @property
     def client(self) -> Any:
         """This process's client; its connections are not shared with a parent."""
+        if self._client is not None and self._client[0] != os.getpid():
+            self._counting = threading.Lock()  # the parent's may have been held by a thread that does not exist here
         with self._counting:
             if self._client is None or self._client[0] != os.getpid():
                 self._client = (os.getpid(), self._make_client())

@@ -121,3 +121,14 @@ def test_s18_a_driver_on_another_store_refuses_to_start(task: Task) -> None:
     [refused] = driver.reports("refused")
     assert "belongs to store another-store" in refused["message"]
     assert task.store.store_id in refused["message"]
+
+
+def test_e5_forked_children_leave_the_spark_jobs_and_the_tenure_of_their_parent_alone(spark, task: Task) -> None:
+    """E5: terminated and ending children, while a real Spark job of the partition runs."""
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("forking.py", coordinator.get_next_partition())
+    assert driver.wait() == 0, driver.text()
+    assert [report["outcome"] for report in driver.reports("ended")] == ["completed"]
+    assert len(driver.reports("spark")) == 1
+    assert rows(spark, task) == list(range(10))

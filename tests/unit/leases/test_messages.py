@@ -55,6 +55,11 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "nobody holds it now. Stop this work: nothing it writes counts any more.",
     ),
     (
+        errors.ForkedChildError("2013-01", 41, 42),
+        "Partition '2013-01' is held by process 41; process 42 was forked from it and holds nothing. "
+        "Return the child's result to process 41, and save or publish it there.",
+    ),
+    (
         errors.PartitionUpdateError("complete", "2013-01", "the disk is full; free some space and run it again"),
         "Cannot complete partition '2013-01': the disk is full; free some space and run it again",
     ),
