@@ -12,7 +12,8 @@ from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import (
     CoordinationError,
     NoProgressError,
-    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.partition import Lease
@@ -20,14 +21,15 @@ from airflow_coordination.leases.settings import Settings
 
 log = logging.getLogger(__name__)
 
+RENEW = "renew the lease"
 OnLost = Callable[[CoordinationError], object]
 
 
 class Heartbeat:
     """Renews one lease every tenth of its timeout, in a thread of its own; a second one watches the deadline.
 
-    It stops, and calls ``on_lost`` once, when the store says the lease is over, when it cannot learn that
-    before the lease's own monotonic deadline, or when the work shows no progress for too long: a renewal
+    It stops, and calls ``on_lost`` once, when the store says the lease is over, when no renewal succeeds
+    before the lease's own monotonic deadline, whatever the reason, or when the work shows no progress for too long: a renewal
     must not keep a hung job alive. Use as a context manager; leaving it waits for the threads.
 
     :param renew: renews a lease, for example ``SourceCoordinator.renew``.
@@ -90,14 +92,19 @@ class Heartbeat:
         try:
             self._watch()
             self._renew(self._lease)
-        except (StoreUnavailableError, OutcomeUnknownError) as error:
-            if self._clock.monotonic() < self._lease.chain.deadline:
-                log.warning("Renewal of %s not heard, will try again: %s", self._lease.fence, error)
-                return True
+        except (PartitionNotOwnedError, PartitionNotFoundError, NoProgressError) as error:
             self._lose(error)
-        except CoordinationError as error:
-            self._lose(error)
+        except Exception as error:  # a full disk, a driver's own exception: none of them says that the lease is over
+            self._missed(error)
         return self.lost is None
+
+    def _missed(self, error: Exception) -> None:
+        if self._clock.monotonic() < self._lease.chain.deadline:
+            log.warning("Partition %r was not renewed, will try again: %s", self._lease.key, error)
+        elif isinstance(error, CoordinationError):
+            self._lose(error)
+        else:
+            self._lose(StoreUnavailableError(RENEW, f"{type(error).__name__}: {error}"))
 
     def _run(self) -> None:
         while not self._clock.wait(self._stop, self._pause()):
@@ -110,7 +117,7 @@ class Heartbeat:
             if self._clock.wait(self._stop, left):
                 return
         if not self._stop.is_set():
-            self._lose(StoreUnavailableError("renew the lease", "no answer came before the lease's own deadline"))
+            self._lose(StoreUnavailableError(RENEW, "no answer came before the lease's own deadline"))
 
     def _pause(self) -> float:
         """Return the seconds to the next beat; after a missed one never past the lease's deadline."""

@@ -14,10 +14,9 @@ from airflow_coordination.leases import (
     Fence,
     Lease,
     Outcome,
+    PartitionNotOwnedError,
     SourceCoordinator,
-    StoreUnavailableError,
 )
-from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.operators.tenures import Tenures
 
 log = logging.getLogger(__name__)
@@ -97,7 +96,7 @@ class Watch:
         key, fence = self.tenures.current
         try:
             partition = self._coordinator.partition(key)
-        except (StoreUnavailableError, OutcomeUnknownError) as error:
+        except Exception as error:  # none of them says that the lease is over
             log.warning("The lease of partition %a could not be looked at: %s", key, error)
             return
         if partition is None or partition.held_under(fence) or self.tenures.current != (key, fence):

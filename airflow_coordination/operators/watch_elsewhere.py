@@ -11,13 +11,11 @@ from airflow_coordination.leases import (
     Fence,
     Lease,
     Outcome,
-    OutcomeUnknownError,
     Owner,
     Partition,
     PartitionNotOwnedError,
     PartitionStatus,
     SourceCoordinator,
-    StoreUnavailableError,
 )
 from airflow_coordination.operators.watch import ENDED_BY_OWNER, Watch
 
@@ -86,7 +84,7 @@ class WatchElsewhere(Watch):
     def _look(self) -> None:
         try:
             self.look()
-        except (StoreUnavailableError, OutcomeUnknownError) as error:
+        except Exception as error:  # none of them says that the lease is over
             log.warning("The lease of partition %a could not be looked at: %s", self.tenures.current[0], error)
 
     def _is_ours(self, partition: Partition) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from airflow_coordination.leases.errors import PartitionUpdateError
+from airflow_coordination.leases.errors import StoreThrottledError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 
@@ -60,7 +60,7 @@ class DiskWatch(ForwardingStore):
         """Make one call."""
         try:
             return call()
-        except PartitionUpdateError as error:
+        except StoreThrottledError as error:
             if "full" in error.reason:
                 with self._notes.open("a") as notes:
                     notes.write(f"{os.getpid()} {name}\n")

@@ -33,6 +33,9 @@ _SECRET_PARAMETERS: Final = ("password", "sslpassword")
 _CLIENT_ERRORS: Final = (psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
 _NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
 """Cancelled, serialization failure, deadlock, lock not available, read-only, out of a resource: surely not applied."""
+_OURS: Final = ("0A", "21", "22", "23", "42", "44", "54")
+"""Classes of codes that blame the statement or its values: the same again would be refused again. Any other is the
+server's trouble, listed or not: the statement was surely not applied, and may be later."""
 _MISSING: Final = ("42P01", "42703", "3F000")
 _WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "invalid connection option")
 
@@ -165,5 +168,7 @@ class PostgresDatabase(Database):
         if state == "42501":
             return call.refused(cause, "Grant this user SELECT, INSERT and UPDATE on the coordination tables")
         if state == "53100":
-            return call.refused(f"the server's disk is full ({one_line(cause)})", "Free some space")
-        return call.refused(cause)
+            return call.throttled(f"the server's disk is full ({one_line(cause)})")
+        if state[:2] in _OURS:
+            return call.refused(cause)
+        return call.unavailable(f"{self.public_url}: {one_line(cause)} (SQLSTATE {state})")

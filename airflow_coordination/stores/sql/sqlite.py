@@ -158,7 +158,7 @@ class SqliteDatabase(Database):
         if code == sqlite3.SQLITE_IOERR:
             return call.lost(f"{cause} ({self.file})")
         if code == sqlite3.SQLITE_FULL:
-            return call.refused(f"the disk of {self.file} is full ({cause})", "Free some space")
+            return call.throttled(f"the disk of {self.file} is full ({cause})")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return call.refused(f"{self.file} is no SQLite database, or damaged ({cause})", "Restore a backup")
         return call.refused(cause)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from airflow_coordination.leases import Settings, SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
     PartitionUpdateError,
     SchemaVersionError,
     SettingsError,
+    StoreThrottledError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.partition import Fence, Partition
@@ -33,7 +36,7 @@ def test_s4_a_full_disk_is_named_and_what_was_there_stays(sqlite_store: SqlStore
     with sqlite_store.database.connected(Call("test")) as connection:
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-    with pytest.raises(PartitionUpdateError, match=r"the disk of .*store\.db is full") as caught:
+    with pytest.raises(StoreThrottledError, match=r"the disk of .*store\.db is full") as caught:
         sqlite_store.create(creation([f"k{number:0900}" for number in range(500)]))
     assert caught.value.__cause__ is not None
     assert [p.key for p in sqlite_store.page(SOURCE, None, None, 10)] == ["a"]
@@ -107,6 +110,41 @@ def test_a_statement_that_the_server_cancelled_was_not_applied(postgres_store_ur
         with pytest.raises(StoreUnavailableError, match="statement timeout"):
             store.write(saving(found))
     assert store.write(saving(found)).applied
+    store.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("code", ["53100", "58030", "XX000", "P0001"])
+def test_e8_trouble_of_the_server_is_tried_again_whatever_its_code(postgres_store_url: str, code: str) -> None:
+    """E8: an unlisted error of PostgreSQL ended a running lease; a trigger raises it here, as the server would."""
+    settings = Settings(request_deadline=timedelta(seconds=0.2))
+    store = open_store(postgres_store_url)
+    coordinator = SourceCoordinator(store, "s", "o", settings=settings)
+    coordinator.create_partitions(["a"])
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    with psycopg.connect(plain(postgres_store_url), autocommit=True) as server:
+        raising = f"BEGIN RAISE 'trouble' USING ERRCODE = '{code}'; END"
+        server.execute(f"CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $${raising}$$")
+        server.execute("CREATE TRIGGER t BEFORE UPDATE ON coordination_partitions EXECUTE FUNCTION trouble()")
+        with pytest.raises(StoreUnavailableError, match="trouble"):
+            coordinator.save_progress_state(lease, 1)
+        server.execute("DROP TRIGGER t ON coordination_partitions")
+    coordinator.save_progress_state(lease, 2)
+    coordinator.complete(lease)
+    store.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("code", ["23514", "54000"])
+def test_what_the_server_says_of_the_statement_itself_is_not_repeated(postgres_store_url: str, code: str) -> None:
+    store = open_store(postgres_store_url)
+    with psycopg.connect(plain(postgres_store_url), autocommit=True) as server:
+        raising = f"BEGIN RAISE 'no' USING ERRCODE = '{code}'; END"
+        server.execute(f"CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $${raising}$$")
+        server.execute("CREATE TRIGGER t BEFORE INSERT ON coordination_partitions EXECUTE FUNCTION trouble()")
+        with pytest.raises(PartitionUpdateError, match="no"):
+            store.create(creation(["a"]))
     store.close()
 
 

@@ -11,7 +11,10 @@ from airflow_coordination.leases import (
     CoordinationError,
     Lease,
     NoProgressError,
+    PartitionNotFoundError,
     PartitionNotOwnedError,
+    PartitionUpdateError,
+    SchemaVersionError,
     Settings,
     SourceCoordinator,
     StoreUnavailableError,
@@ -107,6 +110,53 @@ def test_a_short_outage_loses_nothing(held: Held) -> None:
     heartbeat = c.heartbeat(lease)
     assert heartbeat.beat()
     assert heartbeat.lost is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PartitionUpdateError("renew", "a", "the disk is full. Free some space"),
+        SchemaVersionError("store", "it is newer than this code", "Update"),
+        OSError(28, "No space left on device"),
+        RuntimeError("a driver's own"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_e8_whatever_a_renewal_fails_with_it_is_tried_until_the_deadline(held: Held, error: Exception) -> None:
+    """E8: one full-disk moment cancelled every running lease at its next renewal."""
+    c, lease, _, clock = held
+    renew, reasons = c.renew, list[CoordinationError]()
+
+    def fail(lease: Lease) -> Lease:
+        raise error
+
+    c.renew = fail  # type: ignore[method-assign]
+    heartbeat = c.heartbeat(lease, reasons.append)
+    clock.advance(540)
+    assert heartbeat.beat()
+    c.renew = heartbeat._renew = renew  # type: ignore[method-assign]
+    assert heartbeat.beat(), "the disk has space again"
+    heartbeat._renew = fail
+    clock.advance(590)
+    assert heartbeat.beat()
+    clock.advance(11)
+    assert not heartbeat.beat()
+    [reason] = reasons
+    assert str(error) in str(reason)
+
+
+@pytest.mark.parametrize("error", [PartitionNotFoundError("a", "flights"), NoProgressError("a", 7)])
+def test_e8_only_what_says_that_the_lease_is_over_loses_it_at_once(held: Held, error: CoordinationError) -> None:
+    """E8, the other side; *not owned* is in the test of L7."""
+    c, lease, _, _ = held
+
+    def fail(lease: Lease) -> Lease:
+        raise error
+
+    c.renew = fail  # type: ignore[method-assign]
+    heartbeat = c.heartbeat(lease)
+    assert not heartbeat.beat()
+    assert heartbeat.lost is error
 
 
 def test_l8_work_without_progress_is_warned_and_then_cancelled(held: Held, caplog: pytest.LogCaptureFixture) -> None:
