@@ -29,8 +29,8 @@ class Heartbeat:
     """Renews one lease every tenth of its timeout, in a thread of its own; a second one watches the deadline.
 
     It stops, and calls ``on_lost`` once, when the store says the lease is over, when no renewal succeeds
-    before the lease's own monotonic deadline, whatever the reason, or when the work shows no progress for too long: a renewal
-    must not keep a hung job alive. Use as a context manager; leaving it waits for the threads.
+    before the lease's own monotonic deadline, whatever the reason, or when the work shows no progress for too
+    long: a renewal must not keep a hung job alive. Use as a context manager; leaving it waits for the threads.
 
     :param renew: renews a lease, for example ``SourceCoordinator.renew``.
     :param lease: the lease.
