@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Fence
+from airflow_coordination.outputs.checks import check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import (
     MARKER,
@@ -65,6 +66,7 @@ class Attempt:
     store_id: str
     process: str = field(default_factory=lambda: secrets.token_hex(4))
     _numbers: int = 0
+    _finished: list[Manifest] = field(default_factory=list)
 
     @property
     def directory(self) -> str:
@@ -92,6 +94,7 @@ class Attempt:
         file_format: str = "parquet",
         options: Mapping[str, str] | None = None,
         count: Count | None = None,
+        allow_empty: bool = False,
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
@@ -100,9 +103,12 @@ class Attempt:
         :param file_format: Spark's name of the format.
         :param options: what a reader of that format must be told.
         :param count: counts rows where the files do not tell; without it they count as 0.
-        :raises OutputError: when the files cannot be read, or are not of ``file_format``.
+        :param allow_empty: there may be nothing in it.
+        :raises OutputError: when the files cannot be read, are not of ``file_format``, or there are none although
+            Spark would have written one.
         """
-        stored = [file for file in list_files(block.path) if is_data(file.path)]
+        listed = list_files(block.path)
+        stored = [file for file in listed if is_data(file.path)]
         files = self._describe(block, stored, file_format)
         known = sum(file.rows or 0 for file in files)
         manifest = Manifest(
@@ -117,8 +123,17 @@ class Attempt:
             options=dict(options or {}),
             follows=follows,
         )
+        check_something_written(manifest, traces=bool(listed), allow_empty=allow_empty)
         write_bytes(manifest.address, manifest.to_bytes())
+        self._finished.append(manifest)
         return manifest.block(mode)
+
+    def check(self) -> None:
+        """Look once more at every block that was finished here.
+
+        :raises OutputError: when one of them is not as it was: what an ending published could not be read.
+        """
+        check_unchanged(self._finished)
 
     def _mark(self) -> None:
         """Say in the directory whose it is, so that the collector never has to guess."""

@@ -25,6 +25,8 @@ except ModuleNotFoundError:  # the operator's archive brings one for images that
     import fsspec
 
 PARALLEL_REQUESTS = 16
+_PATTERN = frozenset("*?[")
+"""What makes fsspec take a path for a pattern."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for what fsspec calls otherwise."""
 _OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs"}
@@ -48,7 +50,7 @@ class StoredFile:
 def normal_root(output_root: object) -> str:
     """Return ``output_root`` as it goes into addresses: a URL without a trailing slash, or an absolute local path.
 
-    :raises InvalidInputError: when it is neither text nor a path, or empty.
+    :raises InvalidInputError: when it is neither text nor a path, is empty, or chains several storages.
     """
     if not isinstance(output_root, str | os.PathLike) or not os.fspath(output_root):
         raise InvalidInputError(
@@ -57,7 +59,12 @@ def normal_root(output_root: object) -> str:
     root = str(os.fspath(output_root))
     if root.startswith("file:"):
         root = "/" + root.removeprefix("file:").lstrip("/")
-    return root.rstrip("/") if "://" in root else os.path.abspath(root)
+    if "://" not in root:
+        return os.path.abspath(root)
+    if "::" in root:
+        problem = 'holds "::", with which fsspec chains storages'
+        raise InvalidInputError("output_root", root, problem, "Give the address of one directory without it")
+    return root.rstrip("/")
 
 
 def join(address: str, *parts: str) -> str:
@@ -151,10 +158,14 @@ def delete(address: str) -> None:
     with _wrapped("delete", address):
         if s3.is_s3(filesystem):
             s3.delete(filesystem, path)
-        else:
-            filesystem.invalidate_cache(path)
-            with suppress(FileNotFoundError):
+            return
+        filesystem.invalidate_cache(path)
+        with suppress(FileNotFoundError):
+            if is_local(address) or not _PATTERN.intersection(path):
                 filesystem.rm(path, recursive=True)
+            else:  # rm would take the address for a pattern, and delete what matches it
+                for name in filesystem.find(path):
+                    filesystem.rm_file(name)
 
 
 def delete_if_empty(address: str) -> None:
@@ -203,9 +214,11 @@ def s3_endpoint(address: str) -> str:
 
 
 def _open(address: str) -> tuple[Any, str]:
+    if is_local(address):  # literally: "::" chains file systems elsewhere
+        return fsspec.filesystem("file"), address.rstrip("/")
     scheme = _scheme(address)
     try:
-        filesystem, path = fsspec.core.url_to_fs(f"{scheme}://{address.partition('://')[2]}" if scheme else address)
+        filesystem, path = fsspec.core.url_to_fs(f"{scheme}://{address.partition('://')[2]}")
     except (ImportError, ValueError) as error:
         package = _OBJECT_STORES.get(scheme)
         remedy = f"Run `pip install {package}` where this runs" if package else "Install it where this runs"

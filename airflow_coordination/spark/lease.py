@@ -121,6 +121,7 @@ class PartitionLease:
         *,
         format: str = "parquet",
         options: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
     ) -> Iterator[OpenBlock]:
         """Give a directory to write one block into.
 
@@ -133,6 +134,8 @@ class PartitionLease:
             it; or ``"append"`` to it in any case.
         :param format: what is written: parquet, orc, json, csv, text or avro.
         :param options: what Spark must be told to read it (``{"header": "true"}``).
+        :param allow_empty: there may be nothing to write. Without it, a block without files is an error in formats of
+            which Spark writes a file even for no rows, because then it was probably written somewhere else.
         :raises InvalidInputError: for an unknown mode or format, or two modes for one dataset.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
@@ -153,7 +156,13 @@ class PartitionLease:
                 follows = self._predecessor(dataset, mode)
                 count = self._count(format, options or {}) if self._count and format != "parquet" else None
                 finished = attempt.finish(
-                    block, mode=mode, follows=follows, file_format=format, options=options, count=count
+                    block,
+                    mode=mode,
+                    follows=follows,
+                    file_format=format,
+                    options=options,
+                    count=count,
+                    allow_empty=allow_empty,
                 )
                 self._finished.append(finished)
         finally:
@@ -174,6 +183,14 @@ class PartitionLease:
                 f"is a block of {self._open[0].dataset!r} that is still open",
                 "Leave its with-block first",
             )
+
+    def check_blocks(self) -> None:
+        """Look once more at the blocks of this tenure before its ending publishes them.
+
+        :raises OutputError: when files of one were changed or deleted after its with-block was left.
+        """
+        if self._attempt is not None:
+            self._attempt.check()
 
     def _check_held(self) -> None:
         error = self.refused or self._heartbeat.lost

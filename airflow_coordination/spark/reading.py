@@ -14,9 +14,10 @@ from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, partition_columns
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
-from airflow_coordination.outputs.storage import is_local, join, parent
+from airflow_coordination.outputs.storage import join, parent
 from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened
+from airflow_coordination.spark.paths import escaped, load, spark_path
 from airflow_coordination.spark.session import context_of
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
@@ -84,7 +85,7 @@ def _scans(manifests: Iterable[Manifest]) -> list[_Scan]:
     for manifest in manifests:
         for file in manifest.files:
             kind = _kind(manifest, file)
-            scans.setdefault(kind, _Scan(kind)).paths.append(_spark_path(join(manifest.directory, file.path)))
+            scans.setdefault(kind, _Scan(kind)).paths.append(join(manifest.directory, file.path))
     return list(scans.values())
 
 
@@ -98,15 +99,11 @@ def _root(manifest: Manifest) -> str:
     return parent(parent(parent(manifest.directory)))
 
 
-def _spark_path(address: str) -> str:
-    return f"file://{address}" if is_local(address) else address
-
-
 def _read(spark: Any, scan: _Scan, manifests: Iterable[Manifest]) -> Any:
     from pyspark.errors import AnalysisException
 
     kind = scan.kind
-    reader = spark.read.format(kind.format).options(**json.loads(kind.options)).option("__globPaths__", "false")
+    reader = spark.read.format(kind.format).options(**json.loads(kind.options))
     if kind.schema:
         from pyspark.sql.types import StructType
 
@@ -114,9 +111,9 @@ def _read(spark: Any, scan: _Scan, manifests: Iterable[Manifest]) -> Any:
     elif kind.format in ("parquet", "orc"):
         reader = reader.option("mergeSchema", "true")
     if kind.root:
-        reader = reader.option("basePath", _spark_path(kind.root))
+        reader = reader.option("basePath", spark_path(kind.root))
     try:
-        frame = reader.load(scan.paths)
+        frame = load(reader, scan.paths)
     except AnalysisException as error:
         raise _missing(error, manifests) or error from error
     return frame.drop(*LAYOUT_COLUMNS) if kind.root else frame
@@ -148,7 +145,7 @@ def _missing(error: Exception, manifests: Iterable[Manifest]) -> OutputError | N
     if "PATH_NOT_FOUND" not in text:
         return None
     for manifest in manifests:
-        if f"{manifest.directory}/" in text:
+        if any(f"{directory}/" in text for directory in (manifest.directory, escaped(manifest.directory))):
             what = f"read the output of {partition_label(manifest.source, manifest.key)}"
             remedy = "Restore the file from a backup, or reset the partition to produce its output again"
             return OutputError(what, text.split(": ", 1)[-1].split(". ", 1)[0], "is missing", remedy)

@@ -24,6 +24,7 @@ from airflow_coordination.spark.forks import call_here
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
+from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, error_text, silent, without_secrets
 from airflow_coordination.spark.work import SparkWork
 
@@ -60,7 +61,7 @@ class Workplace:
 
         def count(directory: str, paths: Sequence[str]) -> int:
             files = [f"{directory}/{path}" for path in paths]
-            return int(self.spark.read.format(file_format).options(**options).load(files).count())
+            return int(load(self.spark.read.format(file_format).options(**options), files).count())
 
         return count
 
@@ -120,6 +121,8 @@ class _Tenure:
             with self._heartbeat, self._interruption:
                 result = call_here(self._function, self._place.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
+                if isinstance(result, Complete | Close):
+                    self._seen.check_blocks()
                 return result
         except (Interrupted, KeyboardInterrupt) as error:
             return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut

@@ -203,6 +203,32 @@ def test_bad_outcomes_name_field_and_remedy() -> None:
     assert Close(datetime(2026, 1, 1, tzinfo=UTC)).state is None
 
 
+def test_e13_output_that_was_meddled_with_is_not_published(run, coordinator) -> None:
+    """E13: written beside the block, or overwritten after it was left: the partition fails, and says what to mend."""
+
+    def beside(spark, lease):
+        with lease.publish("d") as block:
+            spark.range(1).write.parquet(f"{block.path}x")
+        return Complete()
+
+    def overwritten(spark, lease):
+        with lease.publish("d") as block:
+            spark.range(1).write.parquet(block.path)
+        spark.range(2).write.mode("overwrite").parquet(block.path)
+        return Complete()
+
+    def nothing(spark, lease):
+        with lease.publish("d", allow_empty=True):
+            pass
+        return Complete()
+
+    [(_, message)] = run(beside, max_leases=1).errors
+    assert "has no file, although Spark writes one of parquet even for no rows" in message
+    [(_, message)] = run(overwritten, max_leases=1).errors
+    assert "since its with-block was left" in message
+    assert run(nothing, max_leases=1).errors == ()
+
+
 def test_unknown_modes_and_formats_are_refused(run, coordinator) -> None:
     def main(spark, lease):
         with pytest.raises(InvalidInputError, match="mode='merge'"), lease.publish("d", mode="merge"):

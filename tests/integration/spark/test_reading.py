@@ -163,6 +163,49 @@ def test_nothing_published_says_so_or_gives_the_schema(spark, store, run, rows) 
     assert rows("clean", schema="id long, month int") == []
 
 
+EVERY_SPECIAL = "o ut%41#[x]?{y,z}*\\,=ä;'\"$&|<>!^~`()@+}]{[\t"
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "json", "csv", "text"])
+@pytest.mark.parametrize("root", ["plain", EVERY_SPECIAL, f"a::b:{EVERY_SPECIAL}"])
+def test_e1_every_row_is_read_once_whatever_root_and_values_are_called(
+    spark, store, tmp_path: Path, rows, file_format: str, root: str
+) -> None:
+    """E1: Spark takes paths for patterns, and answers each of those with the whole list if told that they are none."""
+    values = ["p{lain}", f"a:b::{EVERY_SPECIAL}", "a}b"]
+    SourceCoordinator(store, source="s", owner="a test").create_partitions([EVERY_SPECIAL, "b"])
+
+    def main(spark, lease):
+        frame = spark.range(6).repartition(2).selectExpr("cast(id as string) as id", "cast(id % 3 as int) as n")
+        named = frame.join(spark.createDataFrame(list(enumerate(values)), "n int, p string"), "n").select("id", "p")
+        with lease.publish("d", format=file_format) as block:
+            named.repartition(2, "id").write.partitionBy("p").format(file_format).save(block.path)
+        return Complete()
+
+    drained = drain(main, store=store, source="s", spark=spark, output_root=str(tmp_path / root), max_leases=None)
+    assert drained.errors == ()
+    [one, other] = store.heads("s|PARTITION")
+    assert (one.rows, other.rows) == (6, 6)
+    expected = sorted((str(number), values[number % 3]) for number in range(6) for _ in range(2))
+    assert sorted((str(row[0]), row[1]) for row in rows()) == expected
+    files = read_completed(spark, store=store, source="s", dataset="d").inputFiles()
+    assert len(files) == len(set(files)) == len([p for p in tmp_path.rglob("part-*") if p.is_file()])
+
+
+@pytest.mark.parametrize("character", sorted(set("{}[]*?\\%#: \n")))
+def test_e1_each_special_character_of_a_root_alone(spark, store, tmp_path: Path, rows, character: str) -> None:
+    """E1: a file is missed or doubled by one character, not only by all together."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        published(lease, spark.range(4).repartition(2))
+        return Complete()
+
+    root = str(tmp_path / f"o{character}t")
+    assert drain(main, store=store, source="s", spark=spark, output_root=root, max_leases=None).errors == ()
+    assert rows() == [(n,) for n in range(4)]
+
+
 def test_a_missing_data_file_names_the_partition(run, rows, output_root: str) -> None:
     def main(spark, lease):
         published(lease, spark.range(1))

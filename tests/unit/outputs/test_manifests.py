@@ -9,9 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.leases import Fence, InvalidKeyError, PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases import (
+    Fence,
+    InvalidInputError,
+    InvalidKeyError,
+    PartitionIdentifier,
+    SourceCoordinator,
+)
 from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, published_manifests
-from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.outputs.storage import delete, list_files, normal_root, write_bytes
 from airflow_coordination.stores import open_store
 
 SOURCE = "flights|PARTITION"
@@ -53,9 +59,79 @@ def test_a_block_counts_rows_and_bytes_of_its_data_files_only(attempt: Attempt) 
     assert len(sizes) == 2
 
 
-def test_a_block_without_files_is_fine(attempt: Attempt) -> None:
-    made = attempt.finish(attempt.open("clean"))
+def test_e13_a_block_without_files_is_refused_where_spark_writes_one(attempt: Attempt) -> None:
+    """E13: what was meant for it lies somewhere else, and the partition would be COMPLETED without its rows."""
+    block = attempt.open("clean")
+    write(block.path + "x", 3)
+    with pytest.raises(OutputError) as caught:
+        attempt.finish(block)
+    assert str(caught.value) == (
+        f"Cannot publish 'clean' of partition '2013-01' of source 'flights|PARTITION': {block.path} has no file, "
+        "although Spark writes one of parquet even for no rows; it may be somewhere else. Write to block.path, or say "
+        "lease.publish(…, allow_empty=True) where there may be nothing to write"
+    )
+    made = attempt.finish(block, allow_empty=True)
     assert (made.rows, made.bytes) == (0, 0)
+
+
+@pytest.mark.parametrize(("file_format", "trace"), [("csv", None), ("json", None), ("parquet", "_SUCCESS")])
+def test_e13_a_block_without_files_is_warned_about(
+    attempt: Attempt, caplog: pytest.LogCaptureFixture, file_format: str, trace: str | None
+) -> None:
+    """E13: no rows may leave no file: in some formats, and where a write by partition columns found none."""
+    block = attempt.open("clean")
+    if trace:
+        Path(block.path).mkdir()
+        Path(block.path, trace).touch()
+    assert attempt.finish(block, file_format=file_format).rows == 0
+    assert f"{block.path} has no data file, so no rows are published" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("meddle", "problem"),
+    [
+        (lambda path: (path / "part-0.parquet").unlink(), "part-0.parquet is gone since its with-block was left"),
+        (lambda path: (path / "part-0.parquet").write_bytes(b"PAR1"), "part-0.parquet has 4 bytes, not "),
+        (lambda path: (path / "_manifest.json").unlink(), "_manifest.json is gone since"),
+        (lambda path: (path / "_manifest.json").write_text("{}"), "_manifest.json has another content since"),
+    ],
+)
+def test_e13_what_changes_after_the_with_block_is_found(attempt: Attempt, meddle, problem: str) -> None:
+    """E13: a dataset that cannot be read any more must not be published."""
+    finished(attempt, 3)
+    block = finished(attempt, 3)
+    write(str(Path(block.address).parent), 3, "part-late.parquet")
+    attempt.check()
+    meddle(Path(block.address).parent)
+    with pytest.raises(OutputError) as caught:
+        attempt.check()
+    assert problem in str(caught.value)
+    assert "Write to block.path inside its with-block only" in str(caught.value)
+
+
+def test_e13_a_chain_of_storages_is_no_output_root() -> None:
+    """E13: with ``::`` fsspec would write elsewhere than Spark."""
+    with pytest.raises(InvalidInputError, match=r'output_root=.*holds "::", with which fsspec chains storages'):
+        normal_root("simplecache::s3a://bucket/out")
+
+
+@pytest.mark.parametrize("name", ["a::b", "file::x", "*", "[a]"])
+def test_e13_a_local_root_is_taken_literally(tmp_path: Path, name: str) -> None:
+    """E13: files were looked for below another root than the one that was written to."""
+    attempt = Attempt(normal_root(tmp_path / name), SOURCE, "k", Fence(1, "n"), "a store")
+    assert finished(attempt, 3).rows == 3
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").mkdir()
+    delete(str(tmp_path / name))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_e1_deleting_in_an_object_store_takes_no_address_for_a_pattern() -> None:
+    """E1: beside Spark, fsspec's own ``rm`` looks for patterns, too."""
+    for name in ("out[ab]", "outa", "outb"):
+        write_bytes(f"memory://bucket/{name}/x", b"x")
+    delete("memory://bucket/out[ab]")
+    assert [len(list_files(f"memory://bucket/{name}")) for name in ("out[ab]", "outa", "outb")] == [0, 1, 1]
 
 
 def test_files_of_another_format_are_refused_with_the_remedy(attempt: Attempt) -> None:
@@ -152,13 +228,13 @@ def test_more_partitions_than_a_page_are_all_read(tmp_path: Path, coordinator: S
     coordinator.create_partitions(PartitionIdentifier(key) for key in keys)
     while lease := coordinator.get_next_partition():
         attempt = Attempt(str(tmp_path), SOURCE, lease.key, lease.fence, coordinator.store.store_id)
-        coordinator.complete(lease, [attempt.finish(attempt.open("clean"))])
+        coordinator.complete(lease, [attempt.finish(attempt.open("clean"), allow_empty=True)])
     assert [m.key for m in published_manifests(coordinator.store, "flights", "clean")] == keys
 
 
 def test_blocks_work_in_an_object_store(coordinator: SourceCoordinator) -> None:
     attempt = Attempt(normal_root("memory://bucket/out/"), SOURCE, "2013-01", Fence(1, "n"), "a store")
-    coordinator.complete(taken(coordinator), [attempt.finish(attempt.open("clean"))])
+    coordinator.complete(taken(coordinator), [attempt.finish(attempt.open("clean"), allow_empty=True)])
     [manifest] = published_manifests(coordinator.store, "flights", "clean")
     assert manifest.directory.startswith("memory://bucket/out/_attempts/")
 

@@ -1,0 +1,67 @@
+"""What is looked at before a block counts: that something was written, and that it is still what was written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.manifests import Manifest, digest_of
+from airflow_coordination.outputs.storage import PARALLEL_REQUESTS, list_files, read_bytes
+
+log = logging.getLogger(__name__)
+
+NEVER_EMPTY = frozenset({"parquet", "orc", "avro"})
+"""Spark writes a file of these even for no rows, because the schema is in it."""
+
+
+def check_something_written(manifest: Manifest, *, traces: bool, allow_empty: bool) -> None:
+    """Warn about a block without files; refuse it where Spark would have left one.
+
+    :param manifest: of the block.
+    :param traces: whether anything at all is in its directory, such as ``_SUCCESS``: a partitioned write of no rows.
+    :param allow_empty: the function says that there may be nothing to write.
+    :raises OutputError: when nothing was written into the block's directory.
+    """
+    if manifest.files or allow_empty:
+        return
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    if manifest.format in NEVER_EMPTY and not traces:
+        raise OutputError(
+            what,
+            manifest.directory,
+            f"has no file, although Spark writes one of {manifest.format} even for no rows; it may be somewhere else",
+            "Write to block.path, or say lease.publish(…, allow_empty=True) where there may be nothing to write",
+        )
+    log.warning("Block of %s: %s has no data file, so no rows are published", what, manifest.directory)
+
+
+def check_unchanged(manifests: Iterable[Manifest]) -> None:
+    """Look once more at finished blocks, side by side, before an ending makes them count.
+
+    :raises OutputError: when a manifest or one of its files is missing, or is not as it was when the block was left.
+    """
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        list(pool.map(_check_unchanged, manifests))
+
+
+def _check_unchanged(manifest: Manifest) -> None:
+    sizes = {file.path: file.size for file in list_files(manifest.directory)} if manifest.files else {}
+    for file in manifest.files:
+        found = sizes.get(file.path)
+        if found != file.size:
+            problem = "is gone" if found is None else f"has {found} bytes, not {file.size}"
+            raise _changed(manifest, f"{manifest.directory}/{file.path}", problem)
+    try:
+        content = read_bytes(manifest.address)
+    except FileNotFoundError as error:
+        raise _changed(manifest, manifest.address, "is gone") from error
+    if digest_of(content) != digest_of(manifest.to_bytes()):
+        raise _changed(manifest, manifest.address, "has another content")
+
+
+def _changed(manifest: Manifest, address: str, problem: str) -> OutputError:
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    remedy = "Write to block.path inside its with-block only; publish again for more"
+    return OutputError(what, address, f"{problem} since its with-block was left", remedy)

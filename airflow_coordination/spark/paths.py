@@ -1,0 +1,45 @@
+"""Addresses of files as Spark takes them: it looks for patterns in every path that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from airflow_coordination.outputs.storage import is_local
+
+_PATTERN = frozenset("{}[]*?\\")
+"""What makes a path a pattern for Spark (SparkHadoopUtil.isGlobPath)."""
+
+
+def spark_path(address: str) -> str:
+    """Return an address as Spark takes it literally (``basePath``), never on the default file system."""
+    return f"file://{address}" if is_local(address) else address
+
+
+def load(reader: Any, addresses: Sequence[str]) -> Any:
+    """Return the DataFrame of exactly these files.
+
+    Spark can be told that paths are no patterns. It saves a look at each file, but answers a path that looks like a
+    pattern with the whole list then (DataSource.checkAndGlobPathIfNecessary), so that rows are multiplied. Such paths
+    are patterns that match one file: each of their characters escaped. Hadoop's patterns cannot have a colon; so
+    where there is one too, each file is a scan of its own, where "the whole list" is the file.
+
+    :param reader: with format, options and schema.
+    :param addresses: of files.
+    """
+    if not any(_PATTERN.intersection(address) for address in addresses):
+        return _literally(reader, addresses)
+    if not any(":" in spark_path(address).partition("://")[2] for address in addresses):
+        return reader.load([escaped(address) for address in addresses])
+    frames = [_literally(reader, [address]) for address in addresses]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+
+
+def _literally(reader: Any, addresses: Sequence[str]) -> Any:
+    return reader.option("__globPaths__", "false").load([spark_path(address) for address in addresses])
+
+
+def escaped(address: str) -> str:
+    """Return the pattern that matches one address."""
+    return "".join(f"\\{each}" if each in _PATTERN else each for each in spark_path(address))
