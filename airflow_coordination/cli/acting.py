@@ -5,37 +5,54 @@ from __future__ import annotations
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from airflow_coordination import stores
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.cli.place import Place, account
 from airflow_coordination.cli.reading import summary
-from airflow_coordination.leases.errors import PartitionNotFoundError, SettingsError
+from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, SettingsError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import Action
 
 
-def act(place: Place, action: Action, args: Namespace) -> None:
-    """Carry out a person's action on the partitions named, after showing them.
+def act(place: Place, action: Action, args: Namespace) -> int:
+    """Carry out a person's action on the partitions named, after showing them; return 1 if it was refused for some.
+
+    A dry run checks what the action would check. What is refused for one partition does not keep the others from it.
 
     :raises PartitionNotFoundError: when one does not exist; nothing is changed then.
-    :raises PartitionUpdateError: when an action does not fit a partition's state.
     """
     coordinator = place.coordinator(args.source, args.partition_prefix)
     found = [_existing(coordinator.partition(key), key, args.source) for key in args.key]
-    print_rows([summary(partition) for partition in found], args.output)
+    now = place.store.now()
+    print_rows([summary(partition, now) for partition in found], args.output)
+    about = f"partition(s) of source {args.source}"
     if args.dry_run:
-        say(f"Dry run: would {action} {len(found)} partition(s) of source {args.source}. Nothing was changed.")
-        return
-    if not args.yes and not _confirmed(f"{action} {len(found)} partition(s) of source {args.source}?"):
+        fit = _each(found, lambda partition: coordinator.check_action(action, partition))
+        say(f"Dry run: would {action} {fit} of {len(found)} {about}. Nothing was changed.")
+        return int(fit < len(found))
+    if not args.yes and not _confirmed(f"{action} {len(found)} {about}?"):
         say("Nothing was changed.")
-        return
+        return 0
     carry_out = getattr(coordinator, action.value)
-    for partition in found:
-        carry_out(partition.key, by=args.by or account(), why=args.why)
-        say(f"Done: {action} {partition.key}")
+    by = args.by or account()
+    done = _each(found, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
+    say(f"Done: {action} {done} of {len(found)} {about}.")
+    return int(done < len(found))
+
+
+def _each(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
+    """Do something with every partition, say for which it was refused and why, and return for how many it was not."""
+    refused = 0
+    for partition in partitions:
+        try:
+            do(partition)
+        except CoordinationError as error:
+            say(f"Error: {error}")
+            refused += 1
+    return len(partitions) - refused
 
 
 def migrate(place: Place, args: Namespace) -> None:

@@ -11,7 +11,6 @@ from airflow_coordination.cli import acting, iam, reading
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.place import Place
-from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.leases.writes import Action
 
 
@@ -57,7 +56,7 @@ _PEOPLE: Final = (
     OUTPUT,
 )
 _PAGING: Final = (
-    _option("--status", choices=[str(status) for status in PartitionStatus], help="Only partitions in this status"),
+    _option("--status", choices=reading.STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from argparse import Namespace
 from datetime import datetime
+from typing import Final
 
-from airflow_coordination.cli.output import Row, print_rows
+from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.errors import PartitionNotFoundError
-from airflow_coordination.leases.names import agreed_prefix, split_source
+from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.remedies import quoted
+from airflow_coordination.leases.steps import due_at
+
+PARKED: Final = "PARKED"
+"""What people call CLOSED without a time to reopen."""
+_WANTED: Final = {
+    **{str(each): (each, None) for each in PartitionStatus},
+    str(PartitionStatus.CLOSED): (PartitionStatus.CLOSED, False),
+    PARKED: (PartitionStatus.CLOSED, True),
+}
+STATES: Final = tuple(_WANTED)
+"""What a list can be narrowed to."""
 
 
 def status(place: Place, args: Namespace) -> None:
@@ -30,16 +43,22 @@ def _counted(place: Place, prefix: str | None, source: str) -> Row:
     counts, outlook = coordinator.counts(), coordinator.outlook()
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {str(each).lower(): counts[each] for each in PartitionStatus}
-    return row | {"parked": outlook.parked, "next_due": outlook.next_due}
+    # Parked ones are CLOSED in the store; here everyone is counted once.
+    row[PartitionStatus.CLOSED.lower()] = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
+    return row | {PARKED.lower(): outlook.parked, "next_due": outlook.next_due}
 
 
 def list_partitions(place: Place, args: Namespace) -> None:
-    """Print one page of partitions, by key."""
-    wanted = PartitionStatus(args.status) if args.status else None
-    page = place.coordinator(args.source, args.partition_prefix).partitions(
-        status=wanted, after=args.after, limit=args.limit
-    )
-    print_rows([summary(partition) for partition in page], args.output)
+    """Print one page of partitions by key, and say how to go on when there are more."""
+    coordinator = place.coordinator(args.source, args.partition_prefix)
+    more = check_limit(args.limit) + 1
+    wanted, parked = _WANTED.get(args.status, (None, None))
+    found = coordinator.partitions(wanted, args.after, more, parked=parked)
+    page = found[: args.limit]
+    now = place.store.now()
+    print_rows([summary(partition, now) for partition in page], args.output)
+    if len(found) > len(page):
+        say(f"There are more. These are the first {len(page)}; go on with --after={quoted(page[-1].key)}")
 
 
 def show(place: Place, args: Namespace) -> None:
@@ -51,19 +70,26 @@ def show(place: Place, args: Namespace) -> None:
     partition = coordinator.partition(args.key)
     if partition is None:
         raise PartitionNotFoundError(args.key, args.source)
-    rows: list[Row] = [{"field": name, "value": value} for name, value in _details(partition).items()]
+    rows: list[Row] = [
+        {"field": name, "value": value} for name, value in _details(partition, place.store.now()).items()
+    ]
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [{"field": "action", "value": _spoken(action)} for action in place.store.audit(partition.source, args.key)]
     print_rows(rows, args.output)
 
 
-def summary(partition: Partition) -> Row:
-    """Return the columns of a list."""
+def summary(partition: Partition, now: datetime) -> Row:
+    """Return the columns of a list.
+
+    :param now: the store's clock.
+    """
+    then, at = _next(partition, now)
     return {
         "key": partition.key,
-        "status": "PARKED" if partition.parked else str(partition.status),
+        "status": PARKED if partition.parked else str(partition.status),
         "owner": partition.owner,
-        "until": _until(partition),
+        "next": then,
+        "next_at": at,
         "closed": partition.closed_count,
         "failures": partition.failures,
         "lost_leases": partition.lost_leases,
@@ -71,18 +97,26 @@ def summary(partition: Partition) -> Row:
     }
 
 
-def _until(partition: Partition) -> datetime | None:
-    """Return when the state changes by itself; a time of availability only if it lay ahead when it was set."""
-    available_at, set_at = partition.available_at, partition.updated_at or partition.created_at
-    waits = available_at is not None and set_at is not None and available_at > set_at
-    return partition.ownership_timeout or partition.reopen_at or (available_at if waits else None)
+def _next(partition: Partition, now: datetime) -> tuple[str | None, datetime | None]:
+    """Return what happens to the partition next, and when; what is overdue waits for whoever looks after the source."""
+    due = due_at(partition)
+    overdue = due is not None and due <= now
+    if partition.status is PartitionStatus.ASSIGNED:
+        return ("its lease is over: a sensor or an acquirer takes it" if overdue else "its lease ends"), due
+    if partition.parked:
+        return "a person reopens it", None
+    if partition.status is PartitionStatus.CLOSED:
+        return ("it is due: a sensor or an acquirer opens it" if overdue else "it opens again"), due
+    if partition.status is PartitionStatus.UNASSIGNED:
+        return "it can be acquired", None if overdue else due
+    return None, None
 
 
-def _details(partition: Partition) -> Row:
+def _details(partition: Partition, now: datetime) -> Row:
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
     limit = {"max_lost_leases": partition.max_lost_leases}
-    return {**summary(partition), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
+    return {**summary(partition, now), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
 
 
 def _spoken(action: dict[str, object]) -> str:

@@ -15,6 +15,7 @@ from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.writes import Sweep
 
 NAMED_SOURCES: Final = 10
+_PAGE: Final = 1000
 
 
 class Overview(Participant):
@@ -43,12 +44,32 @@ class Overview(Participant):
         return None if found is None or found.deleted else found
 
     def partitions(
-        self, status: PartitionStatus | None = None, after: str | None = None, limit: int = 1000
+        self,
+        status: PartitionStatus | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        *,
+        parked: bool | None = None,
     ) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given."""
+        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
+
+        :param parked: only those that are parked, or only those that are not; parked ones are CLOSED.
+        """
         check_limit(limit)
         if after:
             check_key(after, "after")
+        if parked is None:
+            return self._page(status, after, limit)
+        found: list[Partition] = []
+        while len(found) < limit:
+            page = self._page(PartitionStatus.CLOSED if parked else status, after, _PAGE)
+            found += [partition for partition in page if partition.parked is parked]
+            if len(page) < _PAGE:
+                break
+            after = page[-1].key
+        return found[:limit]
+
+    def _page(self, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
         return self._settler.repeat("list partitions", lambda: self.store.page(self._source_id, status, after, limit))
 
     def counts(self) -> dict[PartitionStatus, int]:

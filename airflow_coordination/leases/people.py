@@ -39,7 +39,7 @@ class People:
             if not text.strip():
                 raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
         seen = seen or self._read(key)
-        self._check(action, seen)
+        self.check(action, seen)
         op = self._randomness.op_id()
         write = Act(
             source=self._source,
@@ -64,7 +64,11 @@ class People:
         )
         raise PartitionUpdateError(action, key, changed)
 
-    def _check(self, action: Action, seen: Partition) -> None:
+    def check(self, action: Action, seen: Partition) -> None:
+        """Refuse an action that does not fit the partition's status, before anything is sent.
+
+        :raises PartitionUpdateError: naming the statuses that it fits.
+        """
         fits = TRANSITIONS[Event[action.name]]
         if seen.status in fits:
             return
@@ -85,6 +89,13 @@ class PeopleActions(Participant):
     @property
     def _people(self) -> People:
         return People(self.store, self._source_id, self._settler, self._randomness)
+
+    def check_action(self, action: Action, seen: Partition) -> None:
+        """Say whether ``action`` fits the partition as it was seen, and change nothing.
+
+        :raises PartitionUpdateError: when it does not; the same that the action itself would raise.
+        """
+        self._people.check(action, seen)
 
     def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take the lease away from its owner; the partition waits again at its old place.

@@ -27,7 +27,7 @@ def command(name: str, source: str, *keys: str, prefix: str | None = None, optio
     # A key that looks like an option is none behind the two dashes.
     like_an_option = any(key.startswith("-") for key in keys)
     words = (*options, "--", *keys) if like_an_option else (*keys, *options)
-    return " ".join(map(_quoted, (*_PROGRAM, *name.split(), *words)))
+    return " ".join(map(quoted, (*_PROGRAM, *name.split(), *words)))
 
 
 def about(name: str, identifier: str, *keys: str) -> str:
@@ -36,8 +36,8 @@ def about(name: str, identifier: str, *keys: str) -> str:
     return command(name, source, *keys, prefix=prefix)
 
 
-def _quoted(word: str) -> str:
-    """Return ``word`` for a shell; what cannot be printed is written as an escape that bash and zsh understand."""
+def quoted(word: str) -> str:
+    """Return ``word`` as one word for a shell; what cannot be printed as an escape of bash and zsh."""
     if word.isprintable():
         return f"'{word}'" if word == WHY else shlex.quote(word)
     escaped = "".join(char if char.isprintable() else _escape(char) for char in word.replace("\\", "\\\\"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from airflow_coordination.leases import Outlook, Partition, PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import Outlook, Partition, SourceCoordinator
 from airflow_coordination.leases.hints import decode_hint
 from airflow_coordination.sensors.parked import NAMED_KEYS, named
 
@@ -72,13 +73,5 @@ class Sight:
         return self._coordinator.claimable(self._most_hints) if self.outlook.claimable else []
 
     @cached_property
-    def _parked(self) -> list[Partition]:
-        found: list[Partition] = []
-        after: str | None = None
-        while self.outlook.parked and len(found) < NAMED_KEYS:
-            page = self._coordinator.partitions(PartitionStatus.CLOSED, after, _PAGE)
-            found += [partition for partition in page if partition.parked]
-            if len(page) < _PAGE:
-                break
-            after = page[-1].key
-        return found[:NAMED_KEYS]
+    def _parked(self) -> Sequence[Partition]:
+        return self._coordinator.partitions(parked=True, limit=NAMED_KEYS) if self.outlook.parked else ()

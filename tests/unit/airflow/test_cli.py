@@ -1,6 +1,7 @@
 """The command line, with and without Airflow."""
 
 import json
+from datetime import timedelta
 
 import pytest
 import yaml
@@ -57,6 +58,88 @@ def test_list_pages_by_key_and_status(flights, cli):
     assert [line.split("\t")[0] for line in out.splitlines()] == ["key", "2013-02"]
 
 
+def test_a9_a_list_that_is_cut_says_so_and_how_to_go_on(flights, cli):
+    """A9: it stopped at 100 without a word."""
+    _, out, err = cli("list", "--source", "flights", "--limit", "2", "-o", "json")
+    assert [row["key"] for row in json.loads(out)] == ["2013-01", "2013-02"]
+    assert "There are more. These are the first 2; go on with --after=2013-02" in err
+    _, out, err = cli("list", "--source", "flights", "--after=2013-02", "--limit", "1", "-o", "json")
+    assert [row["key"] for row in json.loads(out)] == [HOSTILE]
+    assert "There are more" not in err
+
+
+def test_a9_parked_partitions_are_a_state_of_their_own(flights, cli):
+    """A9: PARKED was printed and refused, and CLOSED held them without a word."""
+    flights.fail(flights.acquire_partition("2013-01"), "no memory")
+    flights.close(flights.acquire_partition("2013-02"), reopen_after=timedelta(hours=1))
+
+    def keys(state):
+        return [
+            row["key"] for row in json.loads(cli("list", "--source", "flights", "--status", state, "-o", "json")[1])
+        ]
+
+    assert (keys("PARKED"), keys("CLOSED"), keys("UNASSIGNED")) == (["2013-01"], ["2013-02"], [HOSTILE])
+    [row] = json.loads(cli("status", "-o", "json")[1])
+    assert (row["closed"], row["parked"], row["unassigned"]) == (1, 1, 1)
+
+
+def test_a9_a_list_says_what_comes_next_and_when(flights, cli):
+    """A9: one column named ``until`` meant three things. A8: what is due and waits for a sweep is said."""
+    flights.create_partitions(["2013-03", "2013-04", "2013-05", "2013-06"])
+    flights.acquire_partition("2013-01")
+    flights.fail(flights.acquire_partition("2013-02"), "no memory")
+    flights.close(flights.acquire_partition("2013-03"), reopen_after=timedelta(hours=1))
+    flights.close(flights.acquire_partition("2013-04"), reopen_after=timedelta(0))
+    flights.complete(flights.acquire_partition("2013-05"))
+    flights.give_up(flights.acquire_partition("2013-06"), retry_after=timedelta(hours=1))
+    rows = {row["key"]: row for row in json.loads(cli("list", "--source", "flights", "-o", "json")[1])}
+    assert {key: (row["next"], row["next_at"] is not None) for key, row in rows.items()} == {
+        "2013-01": ("its lease ends", True),
+        "2013-02": ("a person reopens it", False),
+        "2013-03": ("it opens again", True),
+        "2013-04": ("it is due: a sensor or an acquirer opens it", True),
+        "2013-05": (None, False),
+        "2013-06": ("it can be acquired", True),
+        HOSTILE: ("it can be acquired", False),
+    }
+    told = {
+        row["field"]: row["value"] for row in json.loads(cli("show", "2013-04", "--source", "flights", "-o", "json")[1])
+    }
+    assert told["next"] == "it is due: a sensor or an acquirer opens it"
+
+
+def test_a9_a_dry_run_checks_what_the_action_would(flights, cli):
+    """A9: ``reopen`` of a completed partition said that it would."""
+    flights.complete(flights.acquire_partition("2013-01"))
+    flights.fail(flights.acquire_partition("2013-02"), "no memory")
+    argv = ("reopen", "2013-01", "2013-02", "--source", "flights", "--why", "again")
+    code, _, err = cli(*argv, "--dry-run")
+    assert code == 1
+    assert (
+        "Error: Cannot reopen partition '2013-01': it is COMPLETED; reopen needs CLOSED or UNASSIGNED. Use reset" in err
+    )
+    assert "Dry run: would reopen 1 of 2 partition(s) of source flights. Nothing was changed." in err
+    code, _, really = cli(*argv, "--yes")
+    assert code == 1
+    assert err.splitlines()[0] == really.splitlines()[0]
+    assert "Done: reopen 1 of 2 partition(s) of source flights." in really
+    assert flights.partition("2013-02").status is PartitionStatus.UNASSIGNED
+
+
+def test_a9_an_action_is_refused_for_what_changed_since_it_was_shown(flights, url, monkeypatch):
+    """A9: what people confirm is what they saw."""
+    flights.fail(flights.acquire_partition("2013-01"), "no memory")
+
+    def confirmed(question):
+        flights.reopen("2013-01", by="ana", why="first")
+        flights.fail(flights.acquire_partition("2013-01"), "again")
+        return True
+
+    monkeypatch.setattr("airflow_coordination.cli.acting._confirmed", confirmed)
+    assert main(["reopen", "2013-01", "--source", "flights", "--why", "w", "--store", url]) == 1
+    assert flights.partition("2013-01").parked
+
+
 @pytest.mark.parametrize("output", ["table", "plain", "json", "yaml"])
 def test_nothing_hostile_reaches_the_terminal(flights, cli, output):
     _, out, _ = cli("list", "--source", "flights", "-o", output)
@@ -85,7 +168,7 @@ def test_a_dry_run_changes_nothing_and_says_how_many(flights, cli):
     code, out, err = cli("reset", "2013-01", "--source", "flights", "--why", "again", "--dry-run", "-o", "plain")
     assert code == 0
     assert "2013-01" in out
-    assert "Dry run: would reset 1 partition(s) of source flights. Nothing was changed." in err
+    assert "Dry run: would reset 1 of 1 partition(s) of source flights. Nothing was changed." in err
     assert flights.counts()[PartitionStatus.COMPLETED] == 1
 
 
