@@ -39,9 +39,9 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
         default what the store's own configuration says, from which it must not differ.
     :param ownership_timeout: how long a lease lasts without renewal; default 10 minutes (Data Prepper).
     :param max_closed_count: this many closes complete a partition; ``None`` = no limit.
-    :param max_failures: this many failures park a partition.
-    :param max_lost_leases: this many leases lost without an ending park a partition; it travels with each lease, so
-        that whoever sweeps judges by it.
+    :param max_failures: this many failures in a row park a partition.
+    :param max_lost_leases: this many leases lost in a row, without an ending, park a partition; it travels with each
+        lease, so that whoever sweeps judges by it.
     :param settings: all timers and limits at once; the four above replace its own where given.
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.

@@ -199,7 +199,8 @@ class Partition:
     """One partition as the store held it at one moment.
 
     The names follow the seed where it has them (``closed_count`` is ``closedCount``, and so on). Times are
-    the store's, timezone-aware, in UTC. What the protocol alone needs is at the end.
+    the store's, timezone-aware, in UTC. ``failures`` and ``lost_leases`` count in a row: a completion or a close sets
+    both to 0. What the protocol alone needs is at the end.
     """
 
     source: str

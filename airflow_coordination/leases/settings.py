@@ -23,9 +23,9 @@ class Settings:
 
     :param ownership_timeout: how long a lease lasts without renewal; 10 minutes (the seed).
     :param max_closed_count: this many closes complete a partition; ``None`` = no limit (Data Prepper).
-    :param max_failures: this many failures park a partition.
-    :param max_lost_leases: this many leases lost without an ending park a partition; in force for the leases that are
-        acquired with it, whoever finds them expired.
+    :param max_failures: this many failures in a row park a partition; a completion or a close sets the count to 0.
+    :param max_lost_leases: this many leases lost in a row, without an ending, park a partition; in force for the
+        leases that are acquired with it, whoever finds them expired.
     :param retry_delay: wait after the first failure; doubles with each one, up to ``max_retry_delay``.
     :param max_retry_delay: see ``retry_delay``.
     :param no_progress_timeout: work that shows no progress for this long is cancelled; ``None`` = no watch.

@@ -235,6 +235,7 @@ def _(write: End, partition: Partition, now: datetime) -> Partition | None:
         write.status,
         closed_count=write.closed_count,
         failures=write.failures,
+        lost_leases=write.lost_leases,
         last_error=write.last_error,
         rank=Rank.NEW,
         reopen_at=due if write.status is C else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
@@ -33,6 +33,8 @@ A, C, D, U = (
     PartitionStatus.COMPLETED,
     PartitionStatus.UNASSIGNED,
 )
+_NOTHING_IN_A_ROW: Final[dict[str, Any]] = {"failures": 0, "lost_leases": 0, "last_error": None}
+"""What a success leaves: failures and lost leases count in a row, and the last error is that of the row."""
 
 
 class Tenures:
@@ -188,7 +190,7 @@ class Tenures:
     def completed(self, lease: Lease) -> Callable[[Partition, str], End]:
         """Return the ending *completed*: final until a person resets or deletes (promise S3)."""
         return lambda partition, op: _end(
-            lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, failures=partition.failures, last_error=None
+            lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, **_NOTHING_IN_A_ROW
         )
 
     def closed(
@@ -207,7 +209,7 @@ class Tenures:
                 partition,
                 clear_staged=True,
                 closed_count=count,
-                last_error=None,
+                **_NOTHING_IN_A_ROW,
                 delay=None if done else reopen_after,
                 progress=progress,
                 generation=partition.generation if progress is not None else op,
@@ -283,6 +285,7 @@ def _end(lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, parti
     kept: dict[str, Any] = {
         "closed_count": partition.closed_count,
         "failures": partition.failures,
+        "lost_leases": partition.lost_leases,
         "last_error": partition.last_error,
         "delay": None,
         "progress": KEEP,

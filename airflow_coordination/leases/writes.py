@@ -152,6 +152,7 @@ class End:
 
     :param status: the status after.
     :param delay: until ``reOpenAt`` for CLOSED, ``None`` = parked; until ``availableAt`` for UNASSIGNED.
+    :param failures: failures in a row after, as ``lost_leases``: what completes or closes sets both to 0.
     :param progress: progress after, or ``KEEP``.
     :param generation: generation after.
     :param clear_staged: whether the staged blocks went into the head records.
@@ -167,6 +168,7 @@ class End:
     status: PartitionStatus
     closed_count: int
     failures: int
+    lost_leases: int
     last_error: str | None
     delay: timedelta | None
     progress: str | Keep | None

@@ -41,8 +41,9 @@ class LeasedOperator(BaseOperator):
     :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
     :param ownership_timeout: how long a lease lasts without renewal (timedelta or seconds).
     :param max_closed_count: so many closes complete a partition.
-    :param max_failures: so many failures park a partition.
-    :param max_lost_leases: so many leases lost without an ending park a partition; also where a sensor sweeps.
+    :param max_failures: so many failures in a row park a partition.
+    :param max_lost_leases: so many leases lost in a row, without an ending, park a partition; also where a sensor
+        sweeps.
     :param retry_delay_of_partition: wait after a partition's first failure; doubles each time.
     :param no_progress_timeout: work of ours that shows no progress for so long is cancelled.
     """

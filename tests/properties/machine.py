@@ -288,7 +288,7 @@ class Machine(RuleBasedStateMachine):
         op, status = self.op(), OUTCOMES[outcome][-1 if parks else 0]
         unknown = held.fence
         assert unknown is not None
-        closes = outcome is Outcome.CLOSED
+        closes, clears = outcome is Outcome.CLOSED, outcome in (Outcome.COMPLETED, Outcome.CLOSED)
         return End(
             source=self.source,
             key=held.key,
@@ -298,14 +298,15 @@ class Machine(RuleBasedStateMachine):
             outcome=outcome,
             status=status,
             closed_count=held.closed_count + closes,
-            failures=held.failures + (outcome is Outcome.FAILED),
+            failures=0 if clears else held.failures + (outcome is Outcome.FAILED),
+            lost_leases=0 if clears else held.lost_leases,
             last_error="boom" if outcome is Outcome.FAILED else None,
             delay=None
             if status is PartitionStatus.COMPLETED or (parks and status is PartitionStatus.CLOSED)
             else delay,
             progress=None if closes else KEEP,
             generation=op if closes else held.generation,
-            clear_staged=outcome in (Outcome.COMPLETED, Outcome.CLOSED),
+            clear_staged=clears,
             heads=(head(held, block(op), op=op),) if publishes and status is not PartitionStatus.UNASSIGNED else (),
         )
 

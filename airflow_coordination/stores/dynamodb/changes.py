@@ -197,6 +197,7 @@ def end(write: End, at: Moment, texts: dict[str, Any], ttl: timedelta | None) ->
         **_ended(before, write.outcome, write.op, write.status, write.closed_count, at),
         it.CLOSED_COUNT: write.closed_count,
         it.FAILURES: write.failures,
+        it.LOST: write.lost_leases,
         it.ERROR: write.last_error,
         it.RANK: int(Rank.NEW),
         it.GENERATION: write.generation,

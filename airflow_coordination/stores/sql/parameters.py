@@ -120,6 +120,7 @@ def end(write: End) -> dict[str, Any]:
         "status": str(status),
         "closed_count": write.closed_count,
         "failures": write.failures,
+        "lost_leases": write.lost_leases,
         "last_error": write.last_error,
         "generation": write.generation,
         "progress": None if write.progress is KEEP else write.progress,

@@ -1,17 +1,19 @@
-"""How many lost leases park: the limit that travels with the lease."""
+"""What parks: the limit that travels with the lease, and counts of what went wrong in a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, owner
 
 Judge = Callable[[Workbench, Partition, int], bool]
@@ -26,7 +28,7 @@ JUDGES: dict[str, Judge] = {
 
 
 class Limits:
-    """The limit of the lease is in force, whoever finds it expired (E11)."""
+    """The limit of the lease is in force, whoever finds it expired (E11); failures count in a row (A14)."""
 
     @pytest.mark.parametrize("judge", JUDGES)
     def test_e11_the_leases_limit_is_in_force_not_the_judges(self, bench: Workbench, judge: str) -> None:
@@ -82,3 +84,75 @@ class Limits:
         parked = one.partition("k")
         assert parked is not None
         assert (lost, parked.parked, parked.lost_leases) == (parked_after, True, parked_after)
+
+    @pytest.mark.parametrize("progress", [None, {"row": 1}], ids=["afresh", "with state"])
+    def test_a14_a_close_forgets_failures(self, coordinators: Coordinators, clock: FakeClock, progress: object) -> None:
+        """A14: a partition that closes and reopens for ever is parked by failures in a row only."""
+        one = coordinators(max_failures=2)
+        one.create_partitions(["k"])
+        for _ in range(3):
+            one.fail(acquired(one.get_next_partition()), "OutOfMemory")
+            clock.advance(timedelta(hours=1))
+            one.close(acquired(one.get_next_partition()), timedelta(hours=1), progress)
+            closed = one.partition("k")
+            assert closed is not None
+            assert (closed.failures, closed.lost_leases, closed.last_error) == (0, 0, None)
+            clock.advance(timedelta(hours=1))
+        for _ in range(2):
+            one.fail(acquired(one.get_next_partition()), "twice in a row")
+            clock.advance(timedelta(hours=1))
+        parked = one.partition("k")
+        assert parked is not None
+        assert (parked.parked, parked.failures, parked.last_error) == (True, 2, "twice in a row")
+
+    def test_a14_a_close_forgets_lost_leases(self, coordinators: Coordinators, clock: FakeClock) -> None:
+        """A14: lost leases too."""
+        one = coordinators(max_lost_leases=2)
+        one.create_partitions(["k"])
+        for _ in range(3):
+            one.renew(acquired(one.get_next_partition()))
+            clock.advance(2 * TIMEOUT)
+            assert one.sweep() == Swept(reclaimed=1)
+            one.close(acquired(one.get_next_partition()), timedelta(0))
+            closed = one.partition("k")
+            assert closed is not None
+            assert (closed.failures, closed.lost_leases) == (0, 0)
+            clock.advance(2 * TIMEOUT)
+
+    @pytest.mark.parametrize("how", ["complete", "and get next", "close at the maximum"])
+    def test_a14_a_completion_forgets_both(self, coordinators: Coordinators, clock: FakeClock, how: str) -> None:
+        """A14: by every way in which a partition becomes COMPLETED."""
+        one = coordinators(max_closed_count=1)
+        one.create_partitions(["k"])
+        one.fail(acquired(one.get_next_partition()), "boom")
+        clock.advance(timedelta(hours=1))
+        one.renew(acquired(one.get_next_partition()))
+        clock.advance(2 * TIMEOUT)
+        one.sweep()
+        lease = acquired(one.get_next_partition())
+        assert (lease.partition.failures, lease.partition.lost_leases) == (1, 1)
+        {
+            "complete": lambda: one.complete(lease),
+            "and get next": lambda: one.complete_and_get_next(lease),
+            "close at the maximum": lambda: one.close(lease, timedelta(0)),
+        }[how]()
+        done = one.partition("k")
+        assert done is not None
+        assert (done.status, done.failures, done.lost_leases, done.last_error) == (
+            PartitionStatus.COMPLETED,
+            0,
+            0,
+            None,
+        )
+
+    def test_a14_what_is_no_success_forgets_nothing(self, bench: Workbench) -> None:
+        """A14: failing keeps the lost leases, losing keeps the failures, giving up and releasing keep both."""
+        bench.fail(bench.new("k"))
+        bench.renew(bench.acquire("k"))
+        bench.expire()
+        bench.sweep()
+        bench.give_up(bench.acquire("k"))
+        bench.acquire("k")
+        bench.act(Action.RELEASE, "k")
+        bench.fail(bench.acquire("k"))
+        assert (bench.get("k").failures, bench.get("k").lost_leases) == (2, 1)

@@ -154,6 +154,7 @@ class Workbench:
         kept: dict[str, Any] = {
             "closed_count": held.closed_count,
             "failures": held.failures,
+            "lost_leases": held.lost_leases,
             "last_error": held.last_error,
             "delay": None,
             "progress": KEEP,
@@ -165,7 +166,15 @@ class Workbench:
 
     def completing(self, held: Partition, *heads: HeadRecord) -> End:
         """Return a completion, without sending it."""
-        return self.ending(held, Outcome.COMPLETED, PartitionStatus.COMPLETED, clear_staged=True, heads=heads)
+        return self.ending(
+            held,
+            Outcome.COMPLETED,
+            PartitionStatus.COMPLETED,
+            failures=0,
+            lost_leases=0,
+            clear_staged=True,
+            heads=heads,
+        )
 
     def complete(self, held: Partition, *heads: HeadRecord) -> Answer:
         """Complete."""
@@ -180,6 +189,8 @@ class Workbench:
             Outcome.CLOSED,
             PartitionStatus.CLOSED,
             closed_count=held.closed_count + 1,
+            failures=0,
+            lost_leases=0,
             delay=reopen_after,
             progress=progress,
             clear_staged=True,

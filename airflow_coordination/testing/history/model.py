@@ -191,7 +191,7 @@ class Model:
     def _complete(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
             published = publish(state, made.given["blocks"])
-            yield state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
+            yield state._replace(status=COMPLETED, staged=(), published=published, failures=0, free_at=NEVER)
 
     def _close(self, state: State, made: Operation) -> Iterator[State]:
         if not _in_chain(state, made):
@@ -204,6 +204,7 @@ class Model:
             staged=(),
             published=publish(state, made.given["blocks"]),
             closed=count,
+            failures=0,
             progress=progress,
             generation=state.generation + (progress is None),
             free_at=NEVER if done else made.invoked - self.behind + made.given["after"],

@@ -49,6 +49,7 @@ def ending(held: Partition, **changes: Any) -> End:
         status=PartitionStatus.COMPLETED,
         closed_count=held.closed_count,
         failures=held.failures,
+        lost_leases=held.lost_leases,
         last_error=None,
         delay=None,
         progress=KEEP,

@@ -16,6 +16,22 @@ def _kit(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "DynamoDB: judged by the judge's own limit",
+        _CHANGES,
+        "    return Attr(it.LOST).lt(Attr(it.MAY_LOSE)) | by_own\n",
+        "    return Attr(it.LOST).lt(own - 1)\n",
+        "E11: an acquirer takes over what a worker's limit leaves to the sweep",
+        _kit("test_e11_the_leases_limit_is_in_force_not_the_judges"),
+    ),
+    Mutant(
+        "DynamoDB: lost leases outlive a success",
+        _CHANGES,
+        "        it.LOST: write.lost_leases,\n",
+        "",
+        "A14: a partition that reopens for ever is parked by lost leases that are not in a row",
+        _kit("test_a14_a_close_forgets_lost_leases"),
+    ),
+    Mutant(
         "DynamoDB: written without the fence",
         _CHANGES,
         "return Attr(it.STATUS).eq(str(A)) & Attr(it.TOKEN).eq(fence.token) & Attr(it.NONCE).eq(fence.nonce)",

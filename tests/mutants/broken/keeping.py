@@ -28,7 +28,8 @@ MUTANTS = (
     Mutant(
         "taken at the last lost lease",
         _STEPS,
-        "    return partition.status is not A or partition.lost_leases + 1 < max_lost_leases\n",
+        "    return partition.status is not A or partition.lost_leases + 1 < lost_leases_limit(partition,"
+        " max_lost_leases)\n",
         "    return True\n",
         "L5: a poison partition is never parked",
         _kit("test_at_the_last_lost_lease_only_a_sweep_acts"),
@@ -52,10 +53,34 @@ MUTANTS = (
     Mutant(
         "last lost lease does not park",
         _STEPS,
-        "    if lost >= max_lost_leases:\n",
-        "    if lost > max_lost_leases:\n",
+        "    if lost >= lost_leases_limit(partition, max_lost_leases):\n",
+        "    if lost > lost_leases_limit(partition, max_lost_leases):\n",
         "L5: a poison partition is not parked at its maximum",
         _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
+    ),
+    Mutant(
+        "judged by the judge's own limit",
+        _STEPS,
+        "    return own if partition.max_lost_leases is None else partition.max_lost_leases\n",
+        "    return own\n",
+        "E11: a sensor parks by its own setting what a task has acquired with another",
+        _kit("test_e11_a_sensors_sweep_judges_by_the_workers_setting"),
+    ),
+    Mutant(
+        "limit not written with the lease",
+        _STEPS,
+        "        max_lost_leases=tenancy.max_lost_leases,\n",
+        "",
+        "E11: an operator's limit has no effect where others sweep",
+        _kit("test_e11_the_leases_limit_is_in_force_not_the_judges"),
+    ),
+    Mutant(
+        "lost leases outlive a success",
+        _STEPS,
+        "        lost_leases=write.lost_leases,\n",
+        "",
+        "A14: a partition that reopens for ever is parked by lost leases that are not in a row",
+        _kit("test_a14_a_close_forgets_lost_leases"),
     ),
     Mutant(
         "reclaimed to the end of the line",
@@ -68,8 +93,8 @@ MUTANTS = (
     Mutant(
         "retaken whatever the try",
         _STEPS,
-        "    if held.task != tenancy.owner.task or not lower_try or partition",
-        "    if held.task != tenancy.owner.task or partition",
+        "    if held.task != tenancy.owner.task or held.try_number >= tenancy.owner.try_number + write.same_try:\n",
+        "    if held.task != tenancy.owner.task:\n",
         "S2: an earlier try takes the partition from a later one",
         _kit("test_retaking_is_for_later_tries_of_the_same_task"),
     ),

@@ -8,6 +8,13 @@ _TENURES = "leases.tenures"
 
 MUTANTS = (
     Mutant(
+        "failures outlive a success",
+        _TENURES,
+        'Final[dict[str, Any]] = {"failures": 0, "lost_leases": 0, "last_error": None}',
+        'Final[dict[str, Any]] = {"lost_leases": 0, "last_error": None}',
+        "A14: a partition that reopens for ever is parked by failures that are not in a row",
+    ),
+    Mutant(
         "refused renewal taken for success",
         _TENURES,
         "        if not now.held_under(lease.fence):\n            error = not_owned(lease.key, lease.fence, now)\n",

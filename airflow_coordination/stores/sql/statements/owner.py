@@ -52,7 +52,8 @@ def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool)
     progress = "" if keep_progress else "partition_progress_state = :progress,"
     staged = "staged = NULL," if clear_staged else ""
     return f"""UPDATE {PARTITIONS} SET {RING[slot % RING_SIZE]} = :entry || {dialect.now}, {progress} {staged}
-        source_partition_status = :status, closed_count = :closed_count, failures = :failures, last_error = :last_error,
+        source_partition_status = :status, closed_count = :closed_count, failures = :failures,
+        lost_leases = :lost_leases, last_error = :last_error,
         rank = 2, reopen_at = {dialect.now} + :reopen_delay, available_at = {dialect.now} + :available_delay,
         generation = :generation, last_op = :op, confirmed = 0, updated_at = {dialect.now},
         partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL,
