@@ -32,7 +32,7 @@ class Opens(StrEnum):
 class Way(StrEnum):
     """How they get there. A configuration is in Spark's arguments, for everyone on its hosts to read."""
 
-    ENVIRONMENT = "environment"
+    FILE = "file"
     CONFIGURATION = "configuration"
     SECRET = "secret reference"
     NONE = "not needed"
@@ -57,7 +57,7 @@ class Mode:
     ran: bool = False
 
 
-_E, _C, _S, _N, _R = Way.ENVIRONMENT, Way.CONFIGURATION, Way.SECRET, Way.NONE, Way.REFUSED
+_F, _C, _S, _N, _R = Way.FILE, Way.CONFIGURATION, Way.SECRET, Way.NONE, Way.REFUSED
 
 
 def _row(*ways: Way) -> Mapping[Opens, Way]:
@@ -66,7 +66,7 @@ def _row(*ways: Way) -> Mapping[Opens, Way]:
 
 MATRIX: Final[Mapping[Driver, Mapping[Opens, Way]]] = {
     #                        in_memory, SQLite, PostgreSQL: open, password, DynamoDB: role, external id, keys
-    Driver.HERE: _row(_R, _E, _E, _E, _E, _E, _E),
+    Driver.HERE: _row(_R, _F, _F, _F, _F, _F, _F),
     Driver.YARN: _row(_R, _R, _C, _R, _C, _R, _R),
     Driver.KUBERNETES: _row(_R, _R, _C, _S, _C, _S, _R),
     Driver.STANDALONE: _row(_R, _N, _N, _N, _N, _N, _N),
@@ -107,14 +107,16 @@ def way_of(driver: Driver, opens: Opens, *, foreign: bool = False, secret: bool 
 
     :param driver: where the driver runs.
     :param opens: what opens the store.
-    :param foreign: the job is no Python program, so it knows nothing of leases: elsewhere it gets no store.
+    :param foreign: the job is no Python program, so it knows nothing of leases: it gets no store.
     :param secret: a secret reference is named; Kubernetes only.
     """
     way = MATRIX[driver][opens]
-    if opens is Opens.MEMORY or driver is Driver.HERE:
+    if opens is Opens.MEMORY:
         return way
     if foreign:
         return Way.NONE
+    if driver is Driver.HERE:
+        return way
     if driver is not Driver.KUBERNETES or way is Way.REFUSED:
         return way
     if secret:

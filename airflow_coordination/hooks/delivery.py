@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from airflow_coordination.hooks.amazon import for_driver_elsewhere
 from airflow_coordination.hooks.connection import StoreConnection, dynamodb_options, sql_text
 from airflow_coordination.hooks.credentials import REMEDIES, Driver, Opens, Way, way_of
 from airflow_coordination.hooks.one_machine import is_one_machine, refuse_one_machine
+from airflow_coordination.leases.envelope import Envelope
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, as_word
 from airflow_coordination.stores.locate import hide_password
@@ -23,30 +25,32 @@ class Delivery:
     """What goes to one driver.
 
     :param driver: where it runs.
-    :param environment: for the environment of spark-submit: may hold credentials.
-    :param configuration: for Spark's configuration, which everybody can read: holds none.
-    :param foreign: the job knows nothing of leases, so nothing is sent to it.
+    :param environment: for the environment of spark-submit: what the driver's JVM may see, such as keys for its S3.
+    :param configuration: for Spark's configuration, which everybody can read: holds no secret.
+    :param foreign: the job knows nothing of leases, so neither store nor tenure is sent elsewhere.
+    :param envelope: for a driver on this host that knows of leases: goes by a file that is read once.
     """
 
     driver: Driver
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     configuration: Mapping[str, str] = field(default_factory=dict)
     foreign: bool = False
+    envelope: Envelope | None = field(default=None, repr=False)
 
     def with_tenure(self, tenure: HandOver) -> Delivery:
         """Return it with the tenure, by which the processes of spark-submit are found again, too."""
         text = tenure.to_json()
-        marked = {**self.environment, HANDOVER_VARIABLE: text}
+        marked = replace(self, environment={**self.environment, HANDOVER_VARIABLE: text})
         if self.driver is Driver.HERE or self.foreign:
-            return Delivery(self.driver, marked, self.configuration, self.foreign)
+            return marked
         sent = {_VARIABLES[self.driver] + HANDOVER_VARIABLE: as_word(text)}
-        return Delivery(self.driver, marked, {**self.configuration, **sent})
+        return replace(marked, configuration={**self.configuration, **sent})
 
 
 def deliver(connection: StoreConnection, driver: Driver, *, foreign: bool = False) -> Delivery:
     """Return how ``connection``'s store reaches a driver, which is decided before anything is acquired (promise X4).
 
-    :param foreign: the job is no Python program, so it knows nothing of leases: elsewhere it gets no store.
+    :param foreign: the job is no Python program, so it knows nothing of leases: it gets no store.
     :raises SettingsError: when it cannot, saying what to do instead; when the AWS connection makes no sense.
     :raises StoreUnavailableError: when the service that gives a role's credentials does not answer.
     """
@@ -54,8 +58,11 @@ def deliver(connection: StoreConnection, driver: Driver, *, foreign: bool = Fals
     way = way_of(driver, opens, foreign=foreign, secret=connection.driver_secret is not None)
     if way is Way.REFUSED:
         raise _refusal(connection, driver, opens)
-    if way is Way.ENVIRONMENT:
-        return Delivery(driver, connection.driver_environment())
+    if driver is Driver.HERE:
+        environment = connection.driver_environment()
+        store = environment.pop(STORE_VARIABLE)
+        envelope = None if foreign else Envelope(store, secrets.token_hex(16))
+        return Delivery(driver, environment, foreign=foreign, envelope=envelope)
     if way is Way.NONE:
         return Delivery(driver, foreign=True)
     variables, store = _in_the_open(connection)

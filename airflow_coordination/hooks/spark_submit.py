@@ -1,14 +1,15 @@
 """spark-submit under a lease.
 
-A driver on this host gets the lease by environment, reports by lines, and dies with its task. One elsewhere gets it by
-Spark's configuration and outlives its task.
+A driver on this host gets the lease by environment and file, reports by lines, and dies with its task. One elsewhere
+gets it by Spark's configuration and outlives its task.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Final
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -18,8 +19,9 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.delivery import Delivery
 from airflow_coordination.hooks.processes import dying_with, end_marked
+from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, discard
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, report_marker
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""
@@ -31,7 +33,6 @@ _WAIT: Final = {
 }
 _AIRFLOWS_OWN: Final = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "AIRFLOW__")
 """Variables that hold connections, their passwords, and keys."""
-Report = Mapping[str, Any]
 
 
 class LeasedSparkSubmitHook(SparkSubmitHook):
@@ -40,14 +41,16 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
     stopped = False
     """Set when Airflow ends the task, wherever it is then: nothing is submitted any more."""
     _delivery: Delivery | None = None
-    _on_report: Callable[[Report], object] = staticmethod(lambda report: None)
+    _letter: Mapping[str, str] = MappingProxyType({})
+    _on_report: Callable[[str], object] = staticmethod(lambda report: None)
 
-    def hand_over(self, delivery: Delivery, on_report: Callable[[Report], object]) -> None:
+    def hand_over(self, delivery: Delivery, on_report: Callable[[str], object]) -> None:
         """Say what the driver gets, before the submission.
 
         :param delivery: its environment is added to that of spark-submit, never to its arguments; its configuration
             to the arguments.
-        :param on_report: called with each report of a driver on this host, in the order of its output.
+        :param on_report: called with what follows the marker in each line of a driver on this host, in its order.
+            Nothing was checked of it but the marker's word.
         """
         self._delivery, self._on_report = delivery, on_report
 
@@ -150,7 +153,10 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         """
         if self.stopped:
             raise AirflowException("Nothing was submitted: Airflow ended this task before")
-        return super().submit(application, preexec_fn=dying_with(os.getpid()), **kwargs)
+        with self._sealed():
+            return super().submit(
+                application, preexec_fn=dying_with(os.getpid()), errors="backslashreplace", **kwargs
+            )  # a line that is no UTF-8 must not end the task
 
     def terminate(self) -> None:
         """End every process of this submission on this host, within about 3 seconds."""
@@ -194,14 +200,30 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
             return list(super()._build_spark_common_args())
         self._conf = {**self._conf, **delivery.configuration}
         args: list[str] = super()._build_spark_common_args()
-        self._env = {**(self._env or {}), **self._hidden(), **delivery.environment}
+        self._env = {**(self._env or {}), **self._hidden(), **delivery.environment, **self._letter}
         return args
 
+    @contextmanager
+    def _sealed(self) -> Iterator[None]:
+        """Have the driver's envelope wait in a file, and remove what is left of it in the end."""
+        envelope = self._delivery.envelope if self._delivery is not None else None
+        if envelope is None:
+            yield
+            return
+        path = envelope.seal()
+        self._letter = {ENVELOPE_VARIABLE: str(path)}
+        try:
+            yield
+        finally:
+            discard(path)
+
     def _hidden(self) -> dict[str, str]:
-        """Return what empties Airflow's variables: Spark sends spark-submit's environment to a standalone cluster."""
-        if self.driver is not Driver.STANDALONE:
-            return {}
-        return {name: "" for name in os.environ if name.startswith(_AIRFLOWS_OWN)}
+        """Return what empties variables of this process: every SQL statement can read the JVM's environment.
+
+        Those of Airflow, too, where Spark sends spark-submit's environment to a standalone cluster.
+        """
+        own = _AIRFLOWS_OWN if self.driver is Driver.STANDALONE else ()
+        return {name: "" for name in os.environ if name == STORE_VARIABLE or (own and name.startswith(own))}
 
     def _poll_k8s_driver_via_api(self) -> str | None:
         phase: str | None = super()._poll_k8s_driver_via_api()
@@ -217,19 +239,12 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         super()._process_spark_submit_log(self._without_reports(itr))
 
     def _without_reports(self, lines: Iterator[str]) -> Iterator[str]:
-        """Yield the lines that are no reports."""
+        """Yield what is no report."""
+        envelope = self._delivery.envelope if self._delivery is not None else None
+        marker = report_marker(envelope.word) if envelope is not None else None
         for line in lines:
-            marker, found, text = line.partition(REPORT_MARKER)
-            report = _parsed(text) if found and not marker.strip() else None
-            if report is None:
-                yield line
-            else:
-                self._on_report(report)
-
-
-def _parsed(text: str) -> Report | None:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+            before, found, text = line.partition(marker) if marker is not None else (line, "", "")
+            if before.strip() or not found:
+                yield before
+            if found:
+                self._on_report(text)

@@ -19,10 +19,18 @@ from airflow_coordination.leases.settings import Settings
 HANDOVER_VARIABLE: Final = "COORDINATION_HANDOVER"
 STORE_VARIABLE: Final = "COORDINATION_STORE"
 REPORT_MARKER: Final = "[coordination] "
-"""Prefix of the lines on standard output with which a driver tells its task what happened: JSON follows."""
+"""Begins the lines on standard output with which a driver says what happened: JSON follows."""
 
 _WORD: Final = "base64:"
 _DURATIONS = ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline")
+
+
+def report_marker(word: str | None) -> str:
+    """Return what begins the lines that a task obeys: it holds a word that only the task and its driver know.
+
+    :param word: ``None`` where no task reads the lines.
+    """
+    return REPORT_MARKER if word is None else f"[coordination {word}] "
 
 
 def as_word(text: str) -> str:

@@ -23,7 +23,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import shown
-from airflow_coordination.operators.tenures import Tenures
+from airflow_coordination.operators.tenures import Tenures, is_of_task
 from airflow_coordination.spark.reports import without_secrets
 
 log = logging.getLogger(__name__)
@@ -65,10 +65,14 @@ def _without_secrets(error: BaseException) -> str:
 
 
 def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: End) -> None:
-    """End the tenures that their driver left open, so that their leases are free at once; note how they ended."""
-    for key, fence in tenures.open.items():
+    """End the tenures that their driver left open, so that their leases are free at once; note how they ended.
+
+    The newest is looked up in any case. Only what the store shows as this task's own is ended.
+    """
+    for key, fence in {**tenures.open, **dict([tenures.current])}.items():
         partition = coordinator.partition(key)
-        if partition is not None and partition.held_under(fence):
+        if partition is not None and partition.held_under(fence) and is_of_task(partition, coordinator.owner):
+            tenures.began(key, fence)
             _end(coordinator, lease, key, fence, end)
             partition = coordinator.partition(key)
         ending = partition.ending_of(fence) if partition is not None else None

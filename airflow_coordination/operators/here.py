@@ -40,7 +40,8 @@ class DriverHere:
     def start(self, lease: Lease, delivery: Delivery) -> Watch:
         """Prepare the submission, and return the watch over it."""
         watch = Watch(self._coordinator, lease, self._hook.terminate)
-        self._hook.hand_over(delivery, DriverReports(self._context, watch, self._coordinator.metrics))
+        reports = DriverReports(self._context, watch, self._coordinator, several=self._several)
+        self._hook.hand_over(delivery, reports)
         return watch
 
     def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:

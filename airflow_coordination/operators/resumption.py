@@ -14,8 +14,8 @@ from airflow_coordination.leases import Fence, Lease, Partition, SourceCoordinat
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.operators.choice import Memory
 from airflow_coordination.operators.remote import RemoteDriver
+from airflow_coordination.operators.tenures import has_begun
 from airflow_coordination.operators.watch import ENDED_BY_OWNER
-from airflow_coordination.operators.watch_elsewhere import has_begun
 
 log = logging.getLogger(__name__)
 

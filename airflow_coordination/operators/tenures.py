@@ -6,10 +6,26 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases import Fence, Outcome
+from airflow_coordination.leases import Fence, Outcome, Owner, Partition, PartitionStatus
 
 NAMED: Final = 20
 """So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""
+
+
+def has_begun(partition: Partition) -> bool:
+    """Return whether a driver of ours works under the partition's tenure: its first write tells, a renewal does not."""
+    return partition.last_op != partition.nonce
+
+
+def is_of_task(partition: Partition, task: Owner) -> bool:
+    """Return whether a driver of this try, or of one before that this try has adopted, holds the partition.
+
+    :param task: the owner that this try is.
+    """
+    if partition.status is not PartitionStatus.ASSIGNED or partition.deleted or partition.owner is None:
+        return False
+    held = Owner(partition.owner)
+    return held.task == task.task and held.try_number <= task.try_number
 
 
 class Tenures:

@@ -11,12 +11,11 @@ from airflow_coordination.leases import (
     Fence,
     Lease,
     Outcome,
-    Owner,
     Partition,
     PartitionNotOwnedError,
-    PartitionStatus,
     SourceCoordinator,
 )
+from airflow_coordination.operators.tenures import has_begun, is_of_task
 from airflow_coordination.operators.watch import ENDED_BY_OWNER, Watch
 
 log = logging.getLogger(__name__)
@@ -24,11 +23,6 @@ log = logging.getLogger(__name__)
 FIRST_LOOKS: Final = 5.0
 """Seconds between two looks, at most, until the driver has begun: until then the task renews beside it."""
 EXIT_ORPHANED: Final = 1
-
-
-def has_begun(partition: Partition) -> bool:
-    """Return whether a driver of ours works under the partition's tenure: its first write tells, a renewal does not."""
-    return partition.last_op != partition.nonce
 
 
 class WatchElsewhere(Watch):
@@ -65,7 +59,7 @@ class WatchElsewhere(Watch):
         """
         key, fence = self.tenures.current
         partition = self._coordinator.partition(key)
-        if partition is not None and self._is_ours(partition):
+        if partition is not None and is_of_task(partition, self._coordinator.owner):
             self._note(partition)
         elif self._several and (held := self._coordinator.held_by_task()):
             for each in held:
@@ -86,13 +80,6 @@ class WatchElsewhere(Watch):
             self.look()
         except Exception as error:  # none of them says that the lease is over
             log.warning("The lease of partition %a could not be looked at: %s", self.tenures.current[0], error)
-
-    def _is_ours(self, partition: Partition) -> bool:
-        """Return whether a driver of this try, or of one before that this try has adopted, holds the partition."""
-        if partition.status is not PartitionStatus.ASSIGNED or partition.deleted or partition.owner is None:
-            return False
-        held, mine = Owner(partition.owner), self._coordinator.owner
-        return held.task == mine.task and held.try_number <= mine.try_number
 
     def _note(self, partition: Partition) -> None:
         fence = Fence(partition.token, partition.nonce)

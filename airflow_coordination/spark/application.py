@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, SettingsError, StoreMismatchError
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
+from airflow_coordination.leases.errors import CoordinationError, StoreMismatchError
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.draining import opened, work_through
+from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import PartitionOutcome
@@ -82,10 +83,11 @@ def run_handed_over(function: PartitionFunction, report: Report | None = None) -
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("airflow_coordination").setLevel(logging.INFO)
-    report = report or LineReport()
+    handed_over = HandedOver.take()
+    report = report or LineReport(word=handed_over.word)
     try:
-        handover = _handover()
-        with opened(from_word(os.environ[STORE_VARIABLE])) as store:
+        handover = handed_over.tenure()
+        with opened(handed_over.store()) as store:
             if store.store_id != handover.store_id:
                 raise StoreMismatchError(handover.store_id, store.store_id, "The hand-over of this lease")
             return _Driver(function, handover, store, report).run()
@@ -93,14 +95,6 @@ def run_handed_over(function: PartitionFunction, report: Report | None = None) -
         report("refused", message=error_text(error))
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return EXIT_FAILED
-
-
-def _handover() -> HandOver:
-    for name in (HANDOVER_VARIABLE, STORE_VARIABLE):
-        if not os.environ.get(name):
-            remedy = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"
-            raise SettingsError(name, os.environ.get(name), "is not set in this driver's environment", remedy)
-    return HandOver.from_json(from_word(os.environ[HANDOVER_VARIABLE]))
 
 
 class _Driver:

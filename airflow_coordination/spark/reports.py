@@ -1,6 +1,7 @@
 """How a driver tells the task that started it what happened: marked JSON lines on standard output.
 
-Each line holds ``event`` and its facts:
+The marker holds a word that the task made up for this submission, so that nothing else that is printed is obeyed. Each
+line holds ``event`` and its facts:
 
 * ``spark``: ``application``, ``url`` of the Spark UI (``null`` without one)
 * ``began``: ``key``, ``fence``, ``owner``; from here on the driver renews
@@ -18,7 +19,7 @@ import sys
 import threading
 from typing import Any, Protocol, TextIO
 
-from airflow_coordination.leases.handover import REPORT_MARKER
+from airflow_coordination.leases.handover import report_marker
 
 MAX_ERROR = 2_000
 _USER_INFO = re.compile(r"(://[^/\s:@]*:)[^@\s]+@")
@@ -44,15 +45,16 @@ class LineReport:
     """Writes each event as one marked line, at once; safe under threads.
 
     :param stream: where to; standard output by default.
+    :param word: by which the task knows them; ``None`` where no task reads them.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None, word: str | None = None) -> None:
+        self._stream, self._marker = stream, report_marker(word)
         self._lock = threading.Lock()
 
     def __call__(self, event: str, **facts: Any) -> None:
         """Write the line of ``event``."""
-        line = f"{REPORT_MARKER}{json.dumps({'event': event, **facts}, default=str)}\n"
+        line = f"{self._marker}{json.dumps({'event': event, **facts}, default=str)}\n"
         stream = self._stream or sys.stdout
         with self._lock:
             stream.write(line)

@@ -14,10 +14,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 ROLE = "arn:aws:iam::123456789012:role/Worker"
 KEY_ID, SECRET, EXTERNAL_ID = "AKIACANARY5D1FKEYID", "canary-5d1f-secret", "canary-5d1f-external-id"
 JOB = """
-import os
 from airflow_coordination import open_store
+from airflow_coordination.spark.handed_over import HandedOver
 
-store = open_store(os.environ["COORDINATION_STORE"])
+store = open_store(HandedOver.take().store())
 print("the job reaches", store.store_id)
 """
 

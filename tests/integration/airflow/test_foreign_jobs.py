@@ -68,8 +68,8 @@ def test_x4_the_lease_goes_by_environment_and_nothing_of_it_by_argument(process,
     process(
         f"""
         import json, os
-        names = ("COORDINATION_HANDOVER", "COORDINATION_STORE")
-        json.dump([os.environ[name] for name in names], open({str(tmp_path / "env.json")!r}, "w"))
+        store = json.load(open(os.environ["COORDINATION_ENVELOPE"]))["store"]
+        json.dump([os.environ["COORDINATION_HANDOVER"], store], open({str(tmp_path / "env.json")!r}, "w"))
         """,
         complete_on_success=True,
         ownership_timeout=60,
@@ -132,8 +132,10 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
     monkeypatch.setattr("airflow_coordination.hooks.telemetry.Stats", counted)
     process(
         """
-        print('[coordination] {"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 2}}')
-        print('[coordination] this is no report')
+        import json, os
+        marker = f'[coordination {json.load(open(os.environ["COORDINATION_ENVELOPE"]))["word"]}] '
+        print(marker + '{"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 2}}')
+        print(marker + 'this is no report')
         """,
         complete_on_success=True,
     )
@@ -159,10 +161,15 @@ def test_a_span_tells_which_lease_a_task_spent_its_time_on(process, flights, mon
 
 
 REPORTS = """
-    import json, os
-    fence = json.loads(os.environ["COORDINATION_HANDOVER"])["fence"]
+    from airflow_coordination.leases import SourceCoordinator
+    from airflow_coordination.spark.handed_over import HandedOver
+    from airflow_coordination.spark.reports import LineReport
+    from airflow_coordination.stores import open_store
+    handed = HandedOver.take()
+    tenure, report = handed.tenure(), LineReport(word=handed.word)
     def tell(event, **facts):
-        print("[coordination] " + json.dumps({"event": event, "key": "a", "fence": fence, **facts}), flush=True)
+        report(event, key=tenure.key, fence=str(tenure.fence), **facts)
+    SourceCoordinator(open_store(handed.store()), "flights", tenure.owner).begin(tenure.key, tenure.fence)
     tell("began", owner="me")
     tell("saved", blocks=1, progress="{'row': 900}")
     print("done")
@@ -220,11 +227,44 @@ def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
 def test_the_link_to_the_spark_ui_is_there_as_soon_as_the_driver_reports_it(process, flights):
     ti = process(
         """
-        print('[coordination] {"event": "spark", "application": "local-1", "url": "http://driver:4040"}')
+        from airflow_coordination.spark.handed_over import HandedOver
+        from airflow_coordination.spark.reports import LineReport
+        LineReport(word=HandedOver.take().word)("spark", application="local-1", url="http://driver:4040")
         """,
         complete_on_success=True,
     )
     assert ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_spark_ui") == "http://driver:4040"
+
+
+def test_b3_a_line_that_looks_like_a_report_is_data(process, flights, monkeypatch):
+    """B3: a link that runs a script, another owner's tenure, an end under any fence, wrong types: all were obeyed."""
+    counted = TaggedCounts()
+    monkeypatch.setattr("airflow_coordination.hooks.telemetry.Stats", counted)
+    flights.create_partitions(["b"])
+    other = flights.get_next_partition(hint="b")
+    lines = [
+        {"event": "spark", "application": "x", "url": "javascript:alert(1)"},
+        {"event": "began", "key": "b", "fence": str(other.fence)},
+        {"event": "ended", "key": "a", "fence": "1-x", "outcome": "completed"},
+        {"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 7}},
+        {"event": "metrics", "counts": {"x": "many"}},
+        {"event": "ended", "key": "a", "fence": "x", "outcome": "y"},
+    ]
+    ti = process(
+        f"""
+        import json, sys
+        for line in {lines!r}:
+            print("[coordination] " + json.dumps(line), flush=True)
+        sys.stdout.buffer.write(b"no UTF-8: \\xff\\n")
+        """,
+        complete_on_success=True,
+    )
+    assert ti.state == "success"
+    assert flights.partition("a").status is PartitionStatus.COMPLETED
+    assert flights.partition("b").held_under(other.fence)
+    assert not ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_spark_ui")
+    assert ti.xcom_pull(task_ids="process", map_indexes=0)["partitions"] == ["a"]
+    assert counted.counts["flights_source_coordinator_partitionsCompleted"] == 1
 
 
 def test_asset_events_carry_the_partition(process, flights):

@@ -25,8 +25,9 @@ def flights(postgres_url, monkeypatch):
 def test_x4_the_stores_password_is_no_argument_and_in_no_template_or_xcom(process, flights, tmp_path):
     ti = process(
         f"""
-        import os, pathlib
-        store = os.environ["COORDINATION_STORE"]
+        import pathlib
+        from airflow_coordination.spark.handed_over import HandedOver
+        store = HandedOver.take().store()
         print("the job prints", store)
         pathlib.Path({str(tmp_path / "store")!r}).write_text(store)
         raise SystemExit("failed with " + store)
@@ -71,10 +72,11 @@ def test_x4_amazons_keys_and_external_id_are_no_argument_and_in_no_log_template_
     ti = process(
         f"""
         import os, pathlib, psutil
+        from airflow_coordination.spark.handed_over import HandedOver
         seen = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"])]
         pathlib.Path({str(tmp_path / "arguments")!r}).write_text(str(seen))
-        names = [name for name in os.environ if name.startswith("AWS_") or name == "COORDINATION_STORE"]
-        handed = [f"{{name}}={{os.environ[name]}}" for name in sorted(names)]
+        handed = [f"{{name}}={{text}}" for name, text in sorted(os.environ.items()) if name.startswith("AWS_")]
+        handed.append(HandedOver.take().store())
         pathlib.Path({str(tmp_path / "handed")!r}).write_text(" ".join(handed))
         print("the job prints", *handed)
         raise SystemExit("failed with " + " ".join(handed))

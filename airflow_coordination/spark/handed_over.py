@@ -1,0 +1,73 @@
+"""What the task handed to this driver: its tenure, what opens the store, and the word that marks its reports.
+
+On the task's own host the secret part is a file. It is read and removed when this module is loaded, which is with the
+first import of ``airflow_coordination.spark``: before the partition function, and what it uses, can look.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Final
+
+from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, Envelope
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
+
+_REMEDY: Final = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"
+
+
+def _read() -> Envelope | SettingsError | None:
+    path = os.environ.pop(ENVELOPE_VARIABLE, None)
+    try:
+        return Envelope.open(path) if path else None
+    except SettingsError as error:  # for whoever takes it: this process may be no driver at all
+        return error
+
+
+_read_at_import = [_read()]
+"""Empty once it was taken, so that nothing holds it longer than it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What this process was handed.
+
+    :param envelope: what came by file; ``None`` for a driver on another host, whose environment holds the store.
+    """
+
+    envelope: Envelope | SettingsError | None = field(repr=False)
+
+    @classmethod
+    def take(cls) -> HandedOver:
+        """Return what this process was handed; the secret part of it only once."""
+        at_import = _read_at_import.pop() if _read_at_import else None
+        return cls(at_import or _read())
+
+    @property
+    def word(self) -> str | None:
+        """The word that marks this driver's reports, ``None`` where no task reads them."""
+        return self.envelope.word if isinstance(self.envelope, Envelope) else None
+
+    def tenure(self) -> HandOver:
+        """Return the tenure.
+
+        :raises SettingsError: when nothing, or something else, was handed over.
+        """
+        return HandOver.from_json(from_word(_variable(HANDOVER_VARIABLE)))
+
+    def store(self) -> str:
+        """Return what opens the store.
+
+        :raises SettingsError: when nothing was handed over, or others could have read it.
+        """
+        if isinstance(self.envelope, SettingsError):
+            raise self.envelope
+        return self.envelope.store if self.envelope is not None else from_word(_variable(STORE_VARIABLE))
+
+
+def _variable(name: str) -> str:
+    text = os.environ.get(name)
+    if not text:
+        raise SettingsError(name, text, "is not set in this driver's environment", _REMEDY)
+    return text
