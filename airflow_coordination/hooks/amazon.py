@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote_plus
+from typing import TYPE_CHECKING, Any, Final, Never
 
 from airflow.sdk.log import mask_secret
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError, StoreUnavailableError
+from airflow_coordination.leases.known_secrets import forms, know
 
 if TYPE_CHECKING:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
@@ -40,6 +40,9 @@ class AmazonAccess:
     password: str | None = field(default=None, repr=False)
     extra: str = field(default="{}", repr=False)
 
+    def __reduce__(self) -> Never:
+        raise TypeError("An AmazonAccess holds keys and is not pickled; send the connection's id")
+
 
 def read_access(connection: Connection) -> AmazonAccess:
     """Return what ``connection`` says; its secrets are registered with Airflow's mask.
@@ -58,9 +61,10 @@ def read_access(connection: Connection) -> AmazonAccess:
 
 
 def mask(*secrets: str | None) -> None:
-    """Register secrets with Airflow's mask, as they are and as they stand in a URL."""
+    """Register secrets with Airflow's mask, and for what the store keeps, in each form in which they may be written."""
     given = [text for text in secrets if text]
-    mask_secret([*given, *map(quote_plus, given)])
+    know(given)
+    mask_secret([form for text in given for form in forms(text)])
 
 
 def no_such_connection(aws_conn_id: str) -> SettingsError:

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from airflow.configuration import AIRFLOW_HOME
-from airflow.sdk.log import mask_secret
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from airflow_coordination.hooks.amazon import AmazonAccess, for_driver, mask
 from airflow_coordination.hooks.settings import SETTING_NAMES
@@ -21,6 +20,7 @@ from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.leases.names import agreed_prefix
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores import StoreConfig, parse_config
+from airflow_coordination.stores.addresses import plain_name, public_address, secrets_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -82,16 +82,16 @@ def read_connection(connection: Connection) -> StoreConnection:
     if connection.conn_type != CONNECTION_TYPE:
         raise SettingsError(where, connection.conn_type, "is the wrong connection type", f"Use {CONNECTION_TYPE!r}")
     extra = {name: value for name, value in connection.extra_dejson.items() if value not in (None, "")}
-    check_known(extra, _FIELDS | SETTING_NAMES, where)
+    check_known([*map(plain_name, extra)], _FIELDS | SETTING_NAMES, where)
     block, url = extra.get("source_coordination"), connection.host
+    mask(connection.password, *secrets_of(block), *secrets_of(url))
     if bool(block) == bool(url):
         problem = "names two stores" if url else "names no store"
         raise SettingsError(
             where, "host", problem, "Set either its host to a store URL or its extra source_coordination"
         )
     store = _with_password(parse_config(block or str(url)), connection.password)
-    if options := dynamodb_options(store):
-        mask(options.sts_external_id)
+    dynamodb_options(store)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
     prefix = agreed_prefix(store.partition_prefix, extra.get("partition_prefix"))
     return StoreConnection(
@@ -128,12 +128,20 @@ def sql_text(store: StoreConfig) -> str:
 
 
 def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
-    """Return the store with the connection's password, which Airflow then masks in every log."""
-    if store.kind != "sql":
+    """Return the store with the connection's password; Airflow then masks every secret of it in every log.
+
+    :raises SettingsError: when the store's URL cannot be read, without showing it.
+    """
+    mask(password, *secrets_of({"url": store.url, **dict(store.options)}))
+    if store.kind != "sql" or not password:
         return store
-    url = make_url(store.url)
-    if password and url.host:
-        url = url.set(password=password)
-    if url.password:
-        mask_secret([str(url.password), quote(str(url.password), safe=" ")])
+    try:
+        url = make_url(store.url)
+    except (ArgumentError, ValueError):
+        problem = "is no database URL"
+        raise SettingsError("store", public_address(store.url), problem, "Check its parts") from None
+    if url.get_backend_name() == "sqlite":
+        return store
+    # without a user a password has no place before the host
+    url = url.set(password=password) if url.username else url.update_query_dict({"password": password})
     return replace(store, url=url.render_as_string(hide_password=False))

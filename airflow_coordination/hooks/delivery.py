@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Never
 
 from airflow_coordination.hooks.amazon import for_driver_elsewhere
 from airflow_coordination.hooks.connection import StoreConnection, dynamodb_options, sql_text
@@ -14,7 +15,7 @@ from airflow_coordination.hooks.one_machine import is_one_machine, refuse_one_ma
 from airflow_coordination.leases.envelope import Envelope
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, as_word
-from airflow_coordination.stores.locate import hide_password
+from airflow_coordination.stores.addresses import has_secret, secrets_of
 
 _VARIABLES: Final = {Driver.YARN: "spark.yarn.appMasterEnv.", Driver.KUBERNETES: "spark.kubernetes.driverEnv."}
 _SECRET_VARIABLE: Final = "spark.kubernetes.driver.secretKeyRef."
@@ -36,6 +37,9 @@ class Delivery:
     configuration: Mapping[str, str] = field(default_factory=dict)
     foreign: bool = False
     envelope: Envelope | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> Never:
+        raise TypeError("A Delivery holds secrets and is not pickled")
 
     def with_tenure(self, tenure: HandOver) -> Delivery:
         """Return it with the tenure, by which the processes of spark-submit are found again, too."""
@@ -61,7 +65,8 @@ def deliver(connection: StoreConnection, driver: Driver, *, foreign: bool = Fals
     if driver is Driver.HERE:
         environment = connection.driver_environment()
         store = environment.pop(STORE_VARIABLE)
-        envelope = None if foreign else Envelope(store, secrets.token_hex(16))
+        known = tuple(secrets_of(_parsed(store)))
+        envelope = None if foreign else Envelope(store, secrets.token_hex(16), known)
         return Delivery(driver, environment, foreign=foreign, envelope=envelope)
     if way is Way.NONE:
         return Delivery(driver, foreign=True)
@@ -71,6 +76,11 @@ def deliver(connection: StoreConnection, driver: Driver, *, foreign: bool = Fals
     if way is Way.SECRET:
         return Delivery(driver, {}, {**sent, _SECRET_VARIABLE + STORE_VARIABLE: str(connection.driver_secret)})
     return Delivery(driver, {}, {**sent, prefix + STORE_VARIABLE: as_word(store)})
+
+
+def _parsed(store: str) -> object:
+    """Return a store's text as an object, if it is one, so that its secrets are found."""
+    return json.loads(store) if store.startswith("{") else store
 
 
 def what_opens(connection: StoreConnection) -> Opens:
@@ -91,7 +101,7 @@ def what_opens(connection: StoreConnection) -> Opens:
         options = told[1]
     if options is not None:
         return Opens.EXTERNAL_ID if options.sts_external_id else Opens.ROLE
-    return Opens.SQL if hide_password(store.url) == store.url else Opens.SQL_PASSWORD
+    return Opens.SQL_PASSWORD if has_secret(store.url) else Opens.SQL
 
 
 def _in_the_open(connection: StoreConnection) -> tuple[dict[str, str], str]:

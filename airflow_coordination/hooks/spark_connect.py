@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 from airflow.sdk.exceptions import AirflowNotFoundException
-from airflow.sdk.log import mask_secret
 
+from airflow_coordination.hooks.amazon import mask
 from airflow_coordination.leases.errors import SettingsError
 
 _REMEDY = f"Create it with the type {SparkConnectHook.conn_type}, for example with host localhost and port 15002"
@@ -32,6 +32,5 @@ def server_url(conn_id: str) -> str:
         url = url.replace(
             f"={quote(text)}", f"={quote(text, safe='')}"
         )  # the hook leaves a / as it is, pyspark does not
-    if connection.password:
-        mask_secret([connection.password, quote(connection.password, safe="")])
+    mask(connection.password)
     return url

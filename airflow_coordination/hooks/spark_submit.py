@@ -22,6 +22,7 @@ from airflow_coordination.hooks.processes import dying_with, end_marked
 from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, discard
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, report_marker
+from airflow_coordination.leases.known_secrets import forms
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""
@@ -31,7 +32,8 @@ _WAIT: Final = {
     Driver.YARN: "spark.yarn.submit.waitAppCompletion",
     Driver.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
 }
-_AIRFLOWS_OWN: Final = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "AIRFLOW__")
+_CONNECTION: Final = "AIRFLOW_CONN_"
+_AIRFLOWS_OWN: Final = (_CONNECTION, "AIRFLOW_VAR_", "AIRFLOW__")
 """Variables that hold connections, their passwords, and keys."""
 
 
@@ -220,10 +222,17 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
     def _hidden(self) -> dict[str, str]:
         """Return what empties variables of this process: every SQL statement can read the JVM's environment.
 
-        Those of Airflow, too, where Spark sends spark-submit's environment to a standalone cluster.
+        Those are the store's, and the connections that hold what opens it; all of Airflow's where Spark sends
+        spark-submit's environment to a standalone cluster.
         """
-        own = _AIRFLOWS_OWN if self.driver is Driver.STANDALONE else ()
-        return {name: "" for name in os.environ if name == STORE_VARIABLE or (own and name.startswith(own))}
+        own = _AIRFLOWS_OWN if self.driver is Driver.STANDALONE else (STORE_VARIABLE,)
+        return {name: "" for name, text in os.environ.items() if name.startswith(own) or self._opens_store(name, text)}
+
+    def _opens_store(self, name: str, text: str) -> bool:
+        envelope = self._delivery.envelope if self._delivery is not None else None
+        if envelope is None or not name.startswith(_CONNECTION):
+            return False
+        return any(form in text for secret in envelope.secrets for form in forms(secret))
 
     def _poll_k8s_driver_via_api(self) -> str | None:
         phase: str | None = super()._poll_k8s_driver_via_api()

@@ -10,6 +10,7 @@ from airflow.sdk.observability.stats import Stats
 from opentelemetry import trace
 
 from airflow_coordination.leases import Lease
+from airflow_coordination.spark.reports import error_text
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -40,9 +41,17 @@ def task_stats(context: Context, source: str) -> TaggedStats:
 def lease_span(context: Context, source: str, lease: Lease) -> Iterator[trace.Span]:
     """Trace the time that a task spends on a lease, as a child of Airflow's span of the task, with its metrics' tags.
 
+    An error is noted as the store keeps it: what it was raised with, and its stack, may hold secrets (promise X4).
+
     :param lease: the first one; a drain has several.
     """
     facts = {"partition": lease.key, "fence": str(lease.fence), **task_stats(context, source).tags}
     attributes = {f"coordination.{name}": value for name, value in facts.items()}
-    with tracer.start_as_current_span("coordination.lease", attributes=attributes) as span:
-        yield span
+    with tracer.start_as_current_span(
+        "coordination.lease", attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
+        try:
+            yield span
+        except BaseException as error:
+            span.set_status(trace.StatusCode.ERROR, error_text(error))
+            raise

@@ -37,6 +37,8 @@ class Envelope:
 
     store: str = field(repr=False)
     word: str = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What of the store is secret; not written."""
 
     def seal(self) -> Path:
         """Write it into a new file of mode 0600 in a directory of mode 0700, and return the file's path."""

@@ -10,9 +10,11 @@ import sqlalchemy as sa
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sources.dividing import SqlRanges
 from airflow_coordination.sources.kinds import KINDS
 from airflow_coordination.sources.tables import KeyColumn
+from airflow_coordination.stores.addresses import secrets_in
 
 LATENESS: Final = timedelta(minutes=10)
 
@@ -73,6 +75,7 @@ def _check_name(field: str, name: object) -> None:
 def _check_database(database: Any) -> None:
     """Refuse what is no way to a database; an address may hold a password, so no message shows it."""
     if isinstance(database, str):
+        know(secrets_in(database))
         try:
             sa.make_url(database)
         except (sa.exc.ArgumentError, ValueError):

@@ -33,6 +33,13 @@ class KeyColumn:
     column: str
     schema: str | None = None
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if isinstance(self.database, str | sa.URL):
+            raise TypeError(
+                "A database's URL may hold a password and is not pickled; give sql_ranges a function that returns it"
+            )
+        return object.__reduce_ex__(self, protocol)
+
     @property
     def name(self) -> str:
         """The table and the column, for messages."""

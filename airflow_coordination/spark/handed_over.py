@@ -13,7 +13,9 @@ from typing import Final
 from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, Envelope
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
+from airflow_coordination.leases.known_secrets import know
 
+_AMAZONS: Final = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 _REMEDY: Final = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"
 
 
@@ -41,6 +43,7 @@ class HandedOver:
     @classmethod
     def take(cls) -> HandedOver:
         """Return what this process was handed; the secret part of it only once."""
+        know(os.environ.get(name) for name in _AMAZONS)
         at_import = _read_at_import.pop() if _read_at_import else None
         return cls(at_import or _read())
 

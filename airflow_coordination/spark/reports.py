@@ -20,6 +20,7 @@ import threading
 from typing import Any, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
+from airflow_coordination.leases.known_secrets import without_known
 
 MAX_ERROR = 2_000
 _USER_INFO = re.compile(r"(://[^/\s:@]*:)[^@\s]+@")
@@ -62,8 +63,8 @@ class LineReport:
 
 
 def without_secrets(text: str) -> str:
-    """Return ``text`` with what looks like a credential replaced (promise X4)."""
-    return _SECRET.sub(r"\1***", _USER_INFO.sub(r"\1***@", text))
+    """Return ``text`` with every known secret, and what looks like a credential, replaced (promise X4)."""
+    return _SECRET.sub(r"\1***", _USER_INFO.sub(r"\1***@", without_known(text)))
 
 
 def error_text(error: BaseException) -> str:

@@ -7,12 +7,14 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Never, cast
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import check_known
+from airflow_coordination.stores.addresses import NOT_SHOWN, is_meant_as_address, plain_name, public_address, secrets_of
 
 if TYPE_CHECKING:
     from airflow_coordination.stores.in_memory import InMemoryStore
@@ -38,7 +40,6 @@ DYNAMODB_OPTIONS: Final = (
 _OPTIONS: Final[dict[Kind, tuple[str, ...]]] = {"in_memory": (), "sql": SQL_OPTIONS, "dynamodb": DYNAMODB_OPTIONS}
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _OUTER: Final = "source_coordination"
-_HIDDEN: Final = re.compile("password|external_id|secret|token", re.IGNORECASE)
 _shared_memory: dict[str, InMemoryStore] = {}
 _shared_memory_lock = threading.Lock()
 
@@ -55,33 +56,28 @@ class StoreConfig:
 
     kind: Kind
     url: str = field(repr=False)
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     partition_prefix: str | None = None
+
+    def __reduce__(self) -> Never:
+        raise TypeError(
+            "A StoreConfig may hold a password and is not pickled; send what names the store, and read it there"
+        )
 
 
 def _wrong_url(url: str, problem: str) -> SettingsError:
     return SettingsError(
         "store",
-        hide_password(url),
+        _plain(url),
         problem,
         "Use sqlite:////path.db, postgresql+psycopg://user@host/database, dynamodb://TABLE?region=…, memory:// or a "
         "source_coordination object",
     )
 
 
-def hide_password(url: str) -> str:
-    """Return ``url`` without the password that it may carry, for messages."""
-    base, question, query = url.partition("?")
-    scheme, separator, rest = base.partition("://")
-    credentials, at, place = rest.rpartition("@")
-    public = f"{scheme}{separator}{credentials.partition(':')[0]}{at}{place}"
-    kept = [part for part in query.split("&") if not _HIDDEN.search(part.partition("=")[0])]
-    return public + (question + "&".join(kept) if any(kept) else "")
-
-
 def _plain(text: str) -> str:
-    """Return ``text`` if it is one word; more may hold what is no business of a log."""
-    return text if re.fullmatch(r"[\w.-]*", text.strip()) else "(not shown)"
+    """Return ``text`` if it is one word, or what may be shown of an address."""
+    return text if re.fullmatch(r"[\w.-]*", text.strip()) else public_address(text)
 
 
 def _from_url(url: str) -> StoreConfig:
@@ -94,7 +90,11 @@ def _from_url(url: str) -> StoreConfig:
 
 
 def _from_text(text: str) -> StoreConfig:
-    return _from_url(text.strip()) if _URL.fullmatch(text.strip()) else _from_mapping(_load(text))
+    if _URL.fullmatch(text.strip()):
+        return _from_url(text.strip())
+    if is_meant_as_address(text):
+        raise _wrong_url(NOT_SHOWN, "holds blanks or quotes, which no URL does; write a blank as %20")
+    return _from_mapping(_load(text))
 
 
 def _load(text: str) -> Mapping[str, Any]:
@@ -103,40 +103,43 @@ def _load(text: str) -> Mapping[str, Any]:
     except ValueError:
         value = _load_yaml(text)
     if not isinstance(value, Mapping):
-        raise _wrong_url(_plain(text), "is neither a URL nor a source_coordination object")
+        raise _wrong_url(text, "is neither a URL nor a source_coordination object")
     return value
 
 
 def _load_yaml(text: str) -> Any:
     try:
         import yaml
-    except ImportError as error:
-        raise _wrong_url(_plain(text), "is no JSON, and PyYAML is not installed to read it as YAML") from error
+    except ImportError:
+        raise _wrong_url(text, "is no JSON, and PyYAML is not installed to read it as YAML") from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise _wrong_url(_plain(text), "is neither a URL nor JSON nor YAML") from error
+    except yaml.YAMLError:  # its message quotes the text
+        raise _wrong_url(text, "is neither a URL nor JSON nor YAML") from None
 
 
 def _object(value: object, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        shown = hide_password(str(value))
-        raise SettingsError(where, shown, f"is {type(value).__name__}, not an object", "Write its options below it")
+        raise SettingsError(
+            where, _plain(str(value)), f"is {type(value).__name__}, not an object", "Write its options below it"
+        )
     return value
 
 
 def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
     """Read the seed's object, with or without its outer key; ``data-prepper-config.yaml`` has others beside it."""
+    know(secrets_of(mapping))
     if _OUTER in mapping:
         mapping = _object(mapping[_OUTER], _OUTER)
-    check_known(list(mapping), COORDINATION_OPTIONS, _OUTER)
+    check_known([*map(plain_name, mapping)], COORDINATION_OPTIONS, _OUTER)
     prefix = mapping.get("partition_prefix")
     if prefix is not None and (not isinstance(prefix, str) or not prefix):
-        raise SettingsError(f"{_OUTER}.partition_prefix", prefix, "is not a text", "Give a short name, or leave it out")
+        shown = prefix if prefix == "" else f"<{type(prefix).__name__}>"
+        raise SettingsError(f"{_OUTER}.partition_prefix", shown, "is not a text", "Give a short name, or leave it out")
     stores = _object(mapping.get("store", {"in_memory": None}), f"{_OUTER}.store")
-    check_known(list(stores), list(_OPTIONS), f"{_OUTER}.store")
+    check_known([*map(plain_name, stores)], list(_OPTIONS), f"{_OUTER}.store")
     if len(stores) != 1:
         raise SettingsError(
             f"{_OUTER}.store", sorted(stores), "does not name one store", f"Name one of {', '.join(_OPTIONS)}"
@@ -144,7 +147,7 @@ def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
     [(name, given)] = stores.items()
     kind = cast(Kind, name)
     options = _object(given, f"{_OUTER}.store.{kind}")
-    check_known(list(options), _OPTIONS[kind], f"{_OUTER}.store.{kind}")
+    check_known([*map(plain_name, options)], _OPTIONS[kind], f"{_OUTER}.store.{kind}")
     return StoreConfig(kind, _url_of(kind, options), tuple(sorted(_rest(options).items())), prefix)
 
 
@@ -175,6 +178,7 @@ def parse_config(where: object) -> StoreConfig:
     """
     if isinstance(where, StoreConfig):
         return where
+    know(secrets_of(where))
     if isinstance(where, str):
         return _from_text(where)
     if isinstance(where, Mapping):
@@ -207,7 +211,7 @@ def _open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
     except ModuleNotFoundError as error:
         remedy = "Install it: pip install 'airflow-coordination[amazon]'"
         raise SettingsError(
-            "store", hide_password(config.url), f"needs {error.name}, which is not installed", remedy
+            "store", public_address(config.url), f"needs {error.name}, which is not installed", remedy
         ) from error
 
     return DynamoDBStore(options_of(config.url, dict(config.options)), clock)

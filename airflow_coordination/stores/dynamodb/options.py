@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Never
 from urllib.parse import parse_qsl, urlencode
 
 from airflow_coordination.leases.durations import LONGEST
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
+from airflow_coordination.stores.addresses import NOT_SHOWN, plain_name
 
 DEFAULT_UNITS: Final = 10
 BILLING_MODES: Final = ("provisioned", "on_demand")
@@ -44,13 +45,16 @@ class DynamoDBOptions:
     table_name: str
     region: str | None = None
     sts_role_arn: str | None = None
-    sts_external_id: str | None = None
+    sts_external_id: str | None = field(default=None, repr=False)
     skip_table_creation: bool = False
     provisioned_write_capacity_units: int = DEFAULT_UNITS
     provisioned_read_capacity_units: int = DEFAULT_UNITS
     ttl: timedelta | None = None
     billing_mode: str = "provisioned"
     endpoint_url: str | None = None
+
+    def __reduce__(self) -> Never:
+        raise TypeError("DynamoDBOptions may hold an external id and are not pickled; send what names the store")
 
     @property
     def url(self) -> str:
@@ -79,9 +83,8 @@ def _wrong(name: str, value: object, problem: str, remedy: str) -> SettingsError
 
 def _shown(name: str, value: object) -> object:
     """Return what a message may show of a value."""
-    if name == "sts_external_id":
-        return "(not shown)"
-    return re.sub("//[^/]*@", "//", value) if isinstance(value, str) else value
+    secret = name == "sts_external_id" or "@" in str(value) or (name == "table_name" and ":" in str(value))
+    return NOT_SHOWN if secret else value
 
 
 def _matching(pattern: re.Pattern[str], what: str, example: str) -> Callable[[str, object], str]:
@@ -162,7 +165,9 @@ def options_of(url: str, configured: Mapping[str, Any]) -> DynamoDBOptions:
     place, _, text = url.partition("://")[2].partition("?")
     given = dict(parse_qsl(text, keep_blank_values=True)) | {k: v for k, v in configured.items() if v is not None}
     name = given.pop("table_name", None) or place.rstrip("/")
-    check_known(list(given), list(_CHECKS), _WHERE)
+    if any("=" not in part for part in text.split("&") if part):
+        raise SettingsError("store", NOT_SHOWN, "has an option without a value", "Write ?region=us-east-1&…")
+    check_known([*map(plain_name, given)], list(_CHECKS), _WHERE)
     _matching(_TABLE_NAME, "table name of 3 to 255 letters, digits, - _ .", "SourceCoordinationStore")(
         "table_name", name
     )

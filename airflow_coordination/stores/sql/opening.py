@@ -9,7 +9,8 @@ from sqlalchemy.exc import ArgumentError
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.stores.locate import SQL_OPTIONS, hide_password
+from airflow_coordination.stores.addresses import public_address
+from airflow_coordination.stores.locate import SQL_OPTIONS
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.sqlite_store import SqliteStore
 from airflow_coordination.stores.sql.store import SqlStore
@@ -22,10 +23,10 @@ def _url(text: str, options: dict[str, Any]) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise SettingsError("store", hide_password(text), "is no database URL", "Check its parts") from None
+        raise SettingsError("store", public_address(text), "is no database URL", "Check its parts") from None
     if url.drivername not in _DRIVERS:
         known = "sqlite:////path or postgresql+psycopg://user@host/database"
-        raise SettingsError("store", hide_password(text), f"names the driver {url.drivername!r}", f"Use {known}")
+        raise SettingsError("store", public_address(text), f"names the driver {url.drivername!r}", f"Use {known}")
     return url.update_query_dict(
         {name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None}
     )
