@@ -34,9 +34,10 @@ def forms(secret: str) -> set[str]:
 
 def know(secrets: Iterable[object]) -> None:
     """Remember secrets, so that no text keeps them; empty and very short ones, and what is no text, are passed over."""
-    found = {
-        form for secret in secrets if isinstance(secret, str) and len(secret) >= SHORTEST for form in forms(secret)
-    }
+    found: set[str] = set()
+    for secret in secrets:
+        if isinstance(secret, str) and len(secret) >= SHORTEST and secret not in _NAMES:
+            found |= forms(secret)
     with _lock:
         known = sorted({*_known, *found}, key=len, reverse=True)  # the longest first: one may hold another
         if len(known) > len(_known):

@@ -215,3 +215,9 @@ def test_b9_ranges_with_a_function_can_still_be_sent():
     """B9: the function returns the URL where it is needed."""
     ranges = sql_ranges(database, "t", "id", partitions=2)
     assert pickle.loads(pickle.dumps(ranges)).key.column == "id"
+
+
+def test_b4_a_secret_that_is_a_word_of_the_patterns_does_not_hide_others_from_them():
+    """B4: the pattern that follows would no longer find what it guards."""
+    parse_config("postgresql+psycopg://u:secret@h/d")
+    assert error_text(RuntimeError("fs.s3a.secret.key=abc")) == "RuntimeError: fs.s3a.secret.key=***"
