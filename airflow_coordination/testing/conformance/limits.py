@@ -131,11 +131,12 @@ class Limits:
         one.sweep()
         lease = acquired(one.get_next_partition())
         assert (lease.partition.failures, lease.partition.lost_leases) == (1, 1)
-        {
+        ways: dict[str, Callable[[], object]] = {
             "complete": lambda: one.complete(lease),
             "and get next": lambda: one.complete_and_get_next(lease),
             "close at the maximum": lambda: one.close(lease, timedelta(0)),
-        }[how]()
+        }
+        ways[how]()
         done = one.partition("k")
         assert done is not None
         assert (done.status, done.failures, done.lost_leases, done.last_error) == (
