@@ -13,7 +13,7 @@ from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.leases.errors import SettingsError
 
 _RUN_DATES: Final = re.compile(
-    r"\{[{%][^}]*\b(ds|ds_nodash|ts|ts_nodash|ts_nodash_with_tz|data_interval_start|data_interval_end|logical_date|"
+    r"\{[{%][^}]{0,1000}\b(ds|ds_nodash|ts|ts_nodash|ts_nodash_with_tz|data_interval_start|data_interval_end|logical_date|"
     r"execution_date|run_id|dag_run|prev_[a-z_]+|next_[a-z_]+)\b"
 )
 

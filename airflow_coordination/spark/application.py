@@ -26,8 +26,9 @@ from airflow_coordination.spark.draining import opened, work_through
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.messages import error_text
 from airflow_coordination.spark.outcomes import PartitionOutcome
-from airflow_coordination.spark.reports import LineReport, Report, error_text
+from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace
 

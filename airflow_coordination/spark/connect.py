@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import delete, join, write_bytes
-from airflow_coordination.spark.reports import error_text
+from airflow_coordination.spark.messages import error_text
 
 log = logging.getLogger(__name__)
 

@@ -14,21 +14,13 @@ line holds ``event`` and its facts:
 from __future__ import annotations
 
 import json
-import re
 import sys
 import threading
 from typing import Any, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
-from airflow_coordination.leases.known_secrets import without_known
-
-MAX_ERROR = 2_000
-_USER_INFO = re.compile(r"(://[^/\s:@]*:)[^@\s]+@")
-_SECRET = re.compile(
-    r"""(?ix)
-    ( [\w.-]* (?: password | passwd | secret | token | access[._-]?key | account[._-]?key ) [\w.-]* ["']? \s*[=:]\s* )
-    (?: "[^"]*" | '[^']*' | [^\s"',;&]+ )"""
-)
+from airflow_coordination.spark.messages import error_text as error_text
+from airflow_coordination.spark.scrubbing import without_secrets as without_secrets
 
 
 class Report(Protocol):
@@ -60,15 +52,3 @@ class LineReport:
         with self._lock:
             stream.write(line)
             stream.flush()
-
-
-def without_secrets(text: str) -> str:
-    """Return ``text`` with every known secret, and what looks like a credential, replaced (promise X4)."""
-    return _SECRET.sub(r"\1***", _USER_INFO.sub(r"\1***@", without_known(text)))
-
-
-def error_text(error: BaseException) -> str:
-    """Return type and message of an error in at most 2,000 characters, without secrets and without a JVM's stack."""
-    message = str(error).split("\n\tat ", 1)[0].split("\nJVM stacktrace:", 1)[0].strip()
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    return without_secrets(text)[:MAX_ERROR]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +22,11 @@ from airflow_coordination.outputs.attempts import Count
 from airflow_coordination.spark.forks import call_here
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.messages import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.paths import load
-from airflow_coordination.spark.reports import Report, error_text, silent, without_secrets
+from airflow_coordination.spark.reports import Report, silent
+from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.work import SparkWork
 
 log = logging.getLogger(__name__)
@@ -188,18 +189,17 @@ class _Tenure:
             self._place.coordinator.give_up(self._lease, outcome.retry_after)
         except CoordinationError as error:
             return self._lost(error, stop)
-        message = without_secrets(str(outcome.reason))
+        message = without_secrets(str(outcome.reason))[:MAX_ERROR]
         return Ended(key=self._lease.key, outcome=Outcome.GIVEN_UP, message=message, stop=stop)
 
     def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
         text = error_text(error)
-        log.error(
-            "Partition %r failed: %s", self._lease.key, without_secrets("".join(traceback.format_exception(error)))
-        )
         try:
             self._place.coordinator.fail(self._lease, text)
         except CoordinationError as refusal:
             return self._lost(refusal, stop)
+        finally:  # after the ending: whatever the log does with it, the partition has its error
+            log.error("Partition %r failed: %s", self._lease.key, stack_text(error))
         return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text, stop=stop)
 
     def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:
