@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import acting, iam, reading
+from airflow_coordination.cli import acting, grants, iam, reading
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.place import Place
@@ -69,6 +69,13 @@ _IAM: Final = (
     _option("--output-root", help="Where partitions publish on S3, to have that in the policy, too"),
 )
 
+_GRANTS: Final = (
+    _option("role", choices=grants.ROLES, help="Whose rights"),
+    _option("--to", help="The role in PostgreSQL (default: coordination_owner, _worker or _reader)"),
+    _option("--database", help="The database (default: the store's)"),
+    _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),
+)
+
 _DOCTOR: Final = (
     _option("--role", choices=iam.ROLES, default="worker", help="Whose permissions on DynamoDB (default: worker)"),
     OUTPUT,
@@ -93,6 +100,7 @@ COMMANDS: Final = (
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
+    Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", grants.print_grants, _GRANTS),
 )
 STORE_COMMANDS: Final = (
     Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),

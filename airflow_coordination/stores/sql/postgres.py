@@ -16,7 +16,8 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.sql.database import Database, original
-from airflow_coordination.stores.sql.postgres_session import check_session, quote_name, session_of
+from airflow_coordination.stores.sql.names import quote_name
+from airflow_coordination.stores.sql.postgres_session import check_session, session_of
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.watchdog import watch
 
@@ -36,8 +37,11 @@ _NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53
 _OURS: Final = ("0A", "21", "22", "23", "42", "44", "54")
 """Classes of codes that blame the statement or its values: the same again would be refused again. Any other is the
 server's trouble, listed or not: the statement was surely not applied, and may be later."""
+_NO_OWNER: Final = ("42501", "3F000")
+MISSING_RIGHT: Final = "Give this role what `airflow coordination grants worker` prints"
+_OWNS: Final = "Do it as the tables' owner, with the rights that `airflow coordination grants owner` prints"
 _MISSING: Final = ("42P01", "42703", "3F000")
-_WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "invalid connection option")
+_WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "permission denied")
 
 
 def _seconds(url: URL, name: str, default: float) -> float:
@@ -137,7 +141,11 @@ class PostgresDatabase(Database):
                 self._make_schema(connection)
                 yield connection
         except DBAPIError as error:
-            raise self.meaning(original(error), call) from error
+            cause = original(error)
+            if isinstance(cause, psycopg.Error) and cause.sqlstate in _NO_OWNER:
+                problem = f"cannot be set up by this role: {one_line(cause)}"
+                raise SettingsError("store", self.public_url, problem, _OWNS) from error
+            raise self.meaning(cause, call) from error
 
     def _make_schema(self, connection: Connection) -> None:
         """Create the schema that the URL names, where it is not there: not everyone who may use one may make one."""
@@ -166,7 +174,7 @@ class PostgresDatabase(Database):
         if state in _MISSING:
             return no_schema(self.public_url)
         if state == "42501":
-            return call.refused(cause, "Grant this user SELECT, INSERT and UPDATE on the coordination tables")
+            return call.refused(cause, MISSING_RIGHT)
         if state == "53100":
             return call.throttled(f"the server's disk is full ({one_line(cause)})")
         if state[:2] in _OURS:

@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.sql.columns import META
+from airflow_coordination.stores.sql.names import check_name, quote_name
 
 OWN: Final = ("connect_timeout", "statement_timeout", "pool_size", "schema")
 """What the query of a URL may hold beside what libpq knows."""
@@ -38,8 +39,7 @@ _REFUSED: Final = {
     "replication": "Leave it out",
 }
 _IN_OPTIONS: Final = re.compile(r"(?:-c\s*|--)([A-Za-z_][\w.-]*)\s*=")
-_SCHEMA: Final = re.compile(r"(?!pg_|information_schema$|\$user$)[^\x00]+")
-_LONGEST_NAME: Final = 63
+_SCHEMA: Final = re.compile(r"(?!pg_|information_schema$|\$user$).+")
 
 _LOOK: Final = f"""SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_schema(),
     (SELECT n.nspname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -115,11 +115,6 @@ def check_session(connection: Any, session: Session, where: str) -> None:
         raise SettingsError("store", where, problem, remedy)
 
 
-def quote_name(name: str) -> str:
-    """Return ``name`` as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _all(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else " ".join(value)
 
@@ -129,8 +124,8 @@ def _libpq_names() -> list[str]:
 
 
 def _schema(name: str | None) -> str | None:
-    if name is None or (_SCHEMA.fullmatch(name) and len(name.encode()) <= _LONGEST_NAME):
-        return name
+    if name is None or _SCHEMA.fullmatch(name):
+        return name and check_name("store.schema", name)
     raise SettingsError("store.schema", name, "cannot be the name of a schema", "Give for example schema=coordination")
 
 

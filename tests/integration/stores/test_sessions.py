@@ -128,7 +128,7 @@ REFUSED = [
     ("schema=a&options=-csearch_path%3Db", "sets search_path, which is set by this package. Give either schema or"),
     ("schema=pg_temp", "store.schema='pg_temp': cannot be the name of a schema"),
     ("schema=%24user", "store.schema='$user': cannot be the name of a schema"),
-    ("schema=" + "ä" * 32, "cannot be the name of a schema"),
+    ("schema=" + "ä" * 32, "cannot be a name in PostgreSQL. Give 1 to 63 bytes"),
 ]
 
 

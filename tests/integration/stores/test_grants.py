@@ -1,0 +1,213 @@
+"""The three roles in PostgreSQL: their whole lives under exactly what is printed, and under each right less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from airflow_coordination import SourceCoordinator
+from airflow_coordination.cli.standalone import main
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
+from airflow_coordination.stores.sql.names import quote_name
+
+pytestmark = pytest.mark.postgres
+BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
+HOSTILE = 'who";DROP/**/TABLE/**/coordination_meta;--'
+SOON = timedelta(microseconds=1)
+
+
+def works(store: PartitionStore) -> None:
+    """Everything that a worker does: suppliers, leases with output, sweeps, people's actions, and all that reads."""
+    c = SourceCoordinator(store, "flights", "h/d/r/t/0/1", ownership_timeout=timedelta(minutes=1))
+    c.register(format="parquet")
+    c.run_supplier(lambda state: [f"k{number}" for number in range(9)])
+    lease = c.get_next_partition(hint=c.claimable()[0])
+    assert lease is not None
+    lease = c.save_progress_state(c.renew(lease), {"row": 1}, [BLOCK])
+    following = c.complete_and_get_next(lease)
+    assert following is not None
+    c.close(following, reopen_after=SOON)
+    c.fail(_next(c), "broken", retry_after=SOON)
+    c.give_up(_next(c))
+    short = SourceCoordinator(store, "flights", "h/d/r/t/1/1", ownership_timeout=timedelta(milliseconds=1))
+    assert short.get_next_partition() is not None
+    while not (swept := c.sweep()).reclaimed:
+        assert swept is not None
+    key = _next(c).key
+    c.release(key, by="ana", why="test")
+    c.park(key, by="ana", why="test")
+    c.reopen(key, by="ana", why="test")
+    c.reset(key, by="ana", why="test")
+    c.delete(key, by="ana", why="test")
+    c.create_partitions([key])
+    assert len(store.audit(c.partition(key).source, key)) == 5  # type: ignore[union-attr]
+    reads(store)
+
+
+def reads(store: PartitionStore) -> None:
+    """Everything that a reader does."""
+    c = SourceCoordinator(store, "flights", "reader")
+    c.check_known()
+    assert store.sources()
+    assert c.partitions()
+    assert sum(c.counts().values())
+    assert c.outlook().completed
+    c.claimable()
+    [head] = store.heads(c.partitions()[0].source)
+    assert store.audit(head.source, head.key) == []
+    assert store.now()
+
+
+def _next(c: SourceCoordinator) -> object:
+    lease = c.get_next_partition()
+    assert lease is not None
+    return lease
+
+
+@dataclass
+class Place:
+    """A database that gives nothing to everybody, and its roles."""
+
+    admin_url: str
+    schema: str
+
+    def sql(self, *statements: str) -> None:
+        with psycopg.connect(self.admin_url.replace("+psycopg", ""), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def names(self, role: SqlRole) -> Names:
+        return Names(str(make_url(self.admin_url).database), self.schema, f"{HOSTILE}{role}")
+
+    def url(self, role: SqlRole) -> str:
+        url = make_url(self.admin_url).set(username=self.names(role).role)
+        return url.update_query_dict({"schema": self.schema}).render_as_string(hide_password=False)
+
+    def take(self, role: SqlRole, right: Right) -> str:
+        names = self.names(role)
+        return f"REVOKE {right.privilege} ON {names.target(right)} FROM {quote_name(names.role)}"
+
+    def lives(self, role: SqlRole, life: Callable[[PartitionStore], None]) -> None:
+        store = open_store(self.url(role))
+        try:
+            life(store)
+        finally:
+            store.close()
+
+    def clear(self) -> None:
+        schema = quote_name(self.schema)
+        tables = [f"{schema}.coordination_{name}" for name in ("partitions", "heads", "sources", "audit")]
+        self.sql(f"TRUNCATE {', '.join(tables)}")
+
+
+@pytest.fixture
+def place(postgres_url: str) -> Iterator[Place]:
+    place = Place(postgres_url, 'team "a"')
+    database = make_url(postgres_url).database
+    place.sql(f'REVOKE ALL ON DATABASE "{database}" FROM PUBLIC')
+    for role in SqlRole:
+        place.sql(f"CREATE ROLE {quote_name(place.names(role).role)} LOGIN")
+    place.sql(*grants(SqlRole.OWNER, place.names(SqlRole.OWNER)))
+    yield place
+    for role in SqlRole:
+        quoted = quote_name(place.names(role).role)
+        place.sql(f"DROP OWNED BY {quoted} CASCADE", f"DROP ROLE {quoted}")
+
+
+def test_b6_an_owner_needs_each_of_its_rights(place: Place) -> None:
+    """B6: and sets the store up with them."""
+    role = SqlRole.OWNER
+    for right in RIGHTS[role]:
+        place.sql(place.take(role, right))
+        with pytest.raises(SettingsError, match=r"cannot be (set up by this role|used): .*(permission|no schema)"):
+            place.lives(role, lambda store: store.setup())
+        place.sql(*grants(role, place.names(role)))
+    place.lives(role, lambda store: store.setup())
+    place.lives(role, works)
+
+
+@pytest.mark.parametrize(("role", "life"), [(SqlRole.WORKER, works), (SqlRole.READER, reads)])
+def test_b6_a_role_needs_each_of_its_rights_and_no_more(
+    place: Place, role: SqlRole, life: Callable[[PartitionStore], None]
+) -> None:
+    """B6: a worker had DELETE, could change the audit and the version; a reader's role was not there."""
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    place.sql(*grants(role, place.names(role)))
+    unneeded = []
+    for right in (None, *RIGHTS[role]):
+        place.clear()
+        if role is SqlRole.READER:
+            place.lives(SqlRole.OWNER, works)
+        if right is None:
+            place.lives(role, life)
+            continue
+        place.sql(place.take(role, right))
+        try:
+            place.lives(role, life)
+            unneeded.append(right)
+        except CoordinationError:
+            pass
+        place.sql(*grants(role, place.names(role)))
+    assert unneeded == []
+
+
+FORBIDDEN = [
+    (SqlRole.WORKER, "DELETE FROM coordination_partitions"),
+    (SqlRole.WORKER, "DELETE FROM coordination_audit"),
+    (SqlRole.WORKER, "UPDATE coordination_audit SET why = ''"),
+    (SqlRole.WORKER, "UPDATE coordination_meta SET readable_by = 9"),
+    (SqlRole.WORKER, "DROP TABLE coordination_partitions"),
+    (SqlRole.WORKER, "CREATE TABLE mine (a int)"),
+    (SqlRole.READER, "UPDATE coordination_partitions SET token = 9"),
+    (SqlRole.READER, "INSERT INTO coordination_sources VALUES ('a', '{}', 0)"),
+]
+
+
+def test_b6_what_a_role_does_not_need_it_may_not_do(place: Place) -> None:
+    """B6: the documented grants allowed most of these."""
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    for role, statement in FORBIDDEN:
+        place.sql(*grants(role, place.names(role)))
+        url = make_url(place.url(role)).set(drivername="postgresql").difference_update_query(["schema"])
+        with psycopg.connect(url.render_as_string(hide_password=False), autocommit=True) as connection:
+            connection.execute(f"SET search_path = {quote_name(place.schema)}")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+
+
+def test_b6_the_command_prints_what_the_store_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """B6: names are quoted, and come from the store where they are not given."""
+    store = "postgresql://ana@db.example/leases?schema=team%20%22a%22"
+    assert main(["grants", "reader", "--store", store, "--to", 'x"y']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == 'GRANT CONNECT ON DATABASE "leases" TO "x""y";'
+    assert 'GRANT SELECT ON TABLE "team ""a"""."coordination_heads" TO "x""y";' in lines
+    assert main(["grants", "worker", "--database", "leases"]) == 0
+    assert 'GRANT USAGE ON SCHEMA "public" TO "coordination_worker";' in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", ""], "is missing, and there is no store"),
+        (["--database", "d", "--to", "a\nb"], "role='a\\nb': cannot be a name in PostgreSQL"),
+        (["--database", "d" * 64], "cannot be a name in PostgreSQL. Give 1 to 63 bytes"),
+        (["--store", "memory://"], "is not in PostgreSQL. Give it, or a store in PostgreSQL"),
+    ],
+)
+def test_b6_a_name_that_cannot_be_one_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B6: PostgreSQL itself cuts a long name off, and the rights would be another's."""
+    monkeypatch.delenv("COORDINATION_STORE", raising=False)
+    assert main(["grants", "worker", *arguments]) == 1
+    assert message in capsys.readouterr().err
