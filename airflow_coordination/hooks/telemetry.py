@@ -31,6 +31,10 @@ class TaggedStats:
         """Add ``count`` to the counter named ``stat``."""
         Stats.incr(stat, count, tags=self.tags)
 
+    def gauge(self, stat: str, value: int) -> None:
+        """Set the gauge named ``stat``."""
+        Stats.gauge(stat, value, tags=self.tags)
+
 
 def task_stats(context: Context, source: str) -> TaggedStats:
     """Return the metrics of a running task: ``dag_id``, ``task_id``, ``team_name`` if there is one, and ``source``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.blocks import Block
@@ -18,12 +19,18 @@ from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.overview import Overview
-from airflow_coordination.leases.partition import Fence, Lease, Outcome, Partition
+from airflow_coordination.leases.partition import Fence, Lease, Outcome, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.supply import (
     Supplier,
 )
 from airflow_coordination.leases.writes import Answer, End
+
+_COUNTED: Final = {
+    Outcome.CLOSED: Metric.CLOSED,
+    Outcome.COMPLETED: Metric.COMPLETED,
+    Outcome.FAILED: Metric.FAILED,
+}
 
 
 class SourceCoordinator(Creation, Overview, PeopleActions):
@@ -194,7 +201,7 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
                 return False
             lease = self._tenures.start(seen, self._clock.monotonic())
             try:
-                self._tenures.end(lease, ending(lease))
+                self._end(lease, ending(lease), (), None)
             except PartitionNotOwnedError as refused:
                 if refused.ending is None or refused.ending.outcome is not Outcome.OVERTAKEN:
                     return False
@@ -218,6 +225,12 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
 
     def _counted_lease(self, lease: Lease) -> Lease:
         self._count(Metric.ACQUIRED)
+        before = lease.partition.last_ending
+        if before is not None and before.op == lease.fence.nonce:
+            self._count(Metric.LOST, before.outcome is Outcome.LOST)
+        elif before is not None and before.status_after is PartitionStatus.CLOSED:
+            # What a sweep has reopened was counted there, and has its rank.
+            self._count(Metric.REOPENED, lease.partition.rank is Rank.NEW and before.outcome is Outcome.CLOSED)
         return lease
 
     def _end(
@@ -230,9 +243,9 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
     ) -> bool:
         """End a tenure and count it; return whether the store's answer was heard."""
         write, heard = self._tenures.end(lease, ending, blocks, intent=intent, send=send)
-        counted = {Outcome.CLOSED: Metric.CLOSED, Outcome.COMPLETED: Metric.COMPLETED}
-        if write.outcome in counted:
-            self._count(counted[write.outcome])
+        if write.outcome in _COUNTED:
+            self._count(_COUNTED[write.outcome])
+        self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
         return heard
 
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:

@@ -1,4 +1,4 @@
-"""The seed's eight metrics, behind a port of one method (Data Prepper: *Source coordination, Metrics*)."""
+"""The seed's eight metrics and ours, behind a port of one method (Data Prepper: *Source coordination, Metrics*)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Metric(StrEnum):
-    """Names as the seed documents them, and two of our own about the store."""
+    """Counters: names as the seed documents them, and some of our own."""
 
     CREATED = "partitionsCreatedCount"
     COMPLETED = "partitionsCompleted"
@@ -23,29 +23,48 @@ class Metric(StrEnum):
     SAVE_ERRORS = "saveState_partitionUpdateErrors"
     CLOSE_ERRORS = "close_partitionUpdateErrors"
     COMPLETE_ERRORS = "complete_partitionUpdateErrors"
+    FAILED = "partitionsFailed"
+    """Ours, as all that follow."""
+    PARKED = "partitionsParked"
+    LOST = "leasesLost"
+    REOPENED = "partitionsReopened"
     THROTTLED = "storeThrottled"
-    """Ours, as the next one."""
     UNHEARD = "storeUnheard"
 
 
+class Gauge(StrEnum):
+    """How many partitions were in each state at the newest look; named after the fields of ``Outlook``."""
+
+    CLAIMABLE = "claimablePartitions"
+    ASSIGNED = "assignedPartitions"
+    WAITING = "waitingPartitions"
+    PARKED = "parkedPartitions"
+    COMPLETED = "completedPartitions"
+
+
 class Metrics(Protocol):
-    """Where counts go. Airflow's ``Stats`` fits as it is."""
+    """Where counts go. Airflow's ``Stats`` fits as it is. Gauges go to a method ``gauge(stat, value)``, if any."""
 
     def incr(self, stat: str, count: int = 1) -> object:
         """Add ``count`` to the counter named ``stat``."""
 
 
 class CountingMetrics:
-    """Counts in memory; exact under threads. ``counts`` is a plain dictionary by full name."""
+    """Counts in memory; exact under threads. ``counts`` and ``gauges`` are plain dictionaries by full name."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
+        self.gauges: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def incr(self, stat: str, count: int = 1) -> None:
         """Add ``count`` to the counter named ``stat``."""
         with self._lock:
             self._counts[stat] += count
+
+    def gauge(self, stat: str, value: int) -> None:
+        """Set the gauge named ``stat``."""
+        self.gauges[stat] = value
 
     @property
     def counts(self) -> dict[str, int]:
@@ -55,6 +74,6 @@ class CountingMetrics:
 
 
 @lru_cache(maxsize=1024)
-def full_name(source: str, metric: Metric) -> str:
+def full_name(source: str, metric: Metric | Gauge) -> str:
     """Return ``<source>_source_coordinator_<metric>``, with what a metric name may not hold replaced by ``_``."""
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', source)}_source_coordinator_{metric}"

@@ -8,6 +8,7 @@ from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
+from airflow_coordination.leases.metrics import Gauge, Metric
 from airflow_coordination.leases.names import check_key, check_limit, split_source
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition, PartitionStatus
@@ -29,7 +30,11 @@ class Overview(Participant):
             limit=check_limit(limit),
             max_lost_leases=self.settings.max_lost_leases,
         )
-        return self._settler.repeat("sweep", lambda: self.store.sweep(write))
+        swept = self._settler.repeat("sweep", lambda: self.store.sweep(write))
+        self._count(Metric.REOPENED, swept.reopened)
+        self._count(Metric.LOST, swept.reclaimed + swept.parked)
+        self._count(Metric.PARKED, swept.parked)
+        return swept
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
@@ -93,5 +98,8 @@ class Overview(Participant):
         )
 
     def outlook(self) -> Outlook:
-        """Return what can still happen in this source."""
-        return self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
+        """Return what can still happen in this source, and set the gauges to it."""
+        found = self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
+        for gauge in Gauge:
+            self._gauge(gauge, getattr(found, gauge.name.lower()))
+        return found

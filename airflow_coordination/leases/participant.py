@@ -16,7 +16,7 @@ from airflow_coordination.leases.errors import (
     StoreThrottledError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics, full_name
+from airflow_coordination.leases.metrics import CountingMetrics, Gauge, Metric, Metrics, full_name
 from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.partition import Lease, Owner
 from airflow_coordination.leases.port import PartitionStore
@@ -107,6 +107,11 @@ class Participant:
     def _count(self, metric: Metric, count: int = 1) -> None:
         if count:
             self.metrics.incr(full_name(self.source, metric), count)
+
+    def _gauge(self, gauge: Gauge, value: int) -> None:
+        """Tell how many there are, where the metrics have gauges."""
+        if (tell := getattr(self.metrics, "gauge", None)) is not None:
+            tell(full_name(self.source, gauge), value)
 
     def _unheard(self, error: CoordinationError) -> None:
         """Count an attempt that came to nothing: an outage is an error and a metric, never "no work" (promise L6)."""

@@ -272,6 +272,13 @@ class Partition:
         return ending if ending and ending.fence == fence else None
 
     @property
+    def last_ending(self) -> Ending | None:
+        """How the tenure before the newest one ended; ``None`` when there was none, or it is not remembered."""
+        entry = self.ring[(self.token - 1) % RING_SIZE]
+        ending = Ending.parse(entry) if entry else None
+        return ending if ending and ending.fence.token == self.token - 1 else None
+
+    @property
     def endings(self) -> tuple[Ending, ...]:
         """The remembered endings, oldest first."""
         parsed = (Ending.parse(entry) for entry in self.ring if entry)

@@ -9,6 +9,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionUpdateError,
 )
+from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
@@ -109,11 +110,15 @@ class PeopleActions(Participant):
 
     def reopen(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Make a CLOSED, parked or delayed partition claimable now; failures and lost leases start from zero."""
-        return self._people.act(Action.REOPEN, check_key(key), by, why, seen)
+        reopened = self._people.act(Action.REOPEN, check_key(key), by, why, seen)
+        self._count(Metric.REOPENED)
+        return reopened
 
     def park(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
-        return self._people.act(Action.PARK, check_key(key), by, why, seen)
+        parked = self._people.act(Action.PARK, check_key(key), by, why, seen)
+        self._count(Metric.PARKED)
+        return parked
 
     def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""

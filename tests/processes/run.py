@@ -124,7 +124,7 @@ class Run:
         """End the faults, then the processes; return what really happened."""
         counts = self.place.calm()
         (self.directory / "running").unlink()
-        self.crew.dismiss(20)
+        self.crew.dismiss(180)
         return counts + self.crew.faults
 
     def finish(self) -> tuple[bool, list[str], int]:

@@ -1,0 +1,102 @@
+"""What is counted beside the seed's own metrics (finding A12)."""
+
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.metrics import Gauge, Metric, full_name
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def store(clock):
+    store = InMemoryStore(clock=clock)
+    store.setup()
+    return store
+
+
+@pytest.fixture
+def flights(store):
+    coordinator = SourceCoordinator(store, "flights", "test", max_failures=2, max_lost_leases=2)
+    coordinator.register()
+    coordinator.create_partitions(["a", "b"])
+    return coordinator
+
+
+def counted(coordinator, *metrics):
+    return tuple(coordinator.metrics.counts.get(full_name("flights", metric), 0) for metric in metrics)
+
+
+def expire(coordinator, clock, key):
+    lease = coordinator.renew(coordinator.acquire_partition(key))  # an owner that never wrote loses nothing
+    clock.advance(coordinator.settings.ownership_timeout + timedelta(seconds=1))
+    return lease
+
+
+def test_a12_failures_and_what_they_park(flights):
+    flights.fail(flights.acquire_partition("a"), "no memory", retry_after=timedelta(0))
+    assert counted(flights, Metric.FAILED, Metric.PARKED) == (1, 0)
+    flights.fail(flights.acquire_partition("a"), "no memory")
+    assert counted(flights, Metric.FAILED, Metric.PARKED) == (2, 1)
+
+
+def test_a12_a_failure_is_counted_for_a_dead_driver_too(flights):
+    lease = flights.acquire_partition("a")
+    assert flights.fail_for_dead_owner("a", lease.fence, "its driver is gone")
+    assert counted(flights, Metric.FAILED) == (1,)
+    assert not flights.fail_for_dead_owner("a", lease.fence, "its driver is gone")
+    assert counted(flights, Metric.FAILED) == (1,)
+
+
+def test_a12_a_lost_lease_is_counted_once_by_a_sweep(flights, clock):
+    expire(flights, clock, "a")
+    flights.sweep()
+    assert counted(flights, Metric.LOST, Metric.PARKED) == (1, 0)
+    expire(flights, clock, "a")
+    flights.sweep()
+    assert counted(flights, Metric.LOST, Metric.PARKED) == (2, 1)
+
+
+def test_a12_a_lost_lease_is_counted_once_by_the_next_acquisition(flights, clock):
+    expire(flights, clock, "a")
+    flights.acquire_partition("a")
+    assert counted(flights, Metric.LOST, Metric.ACQUIRED) == (1, 2)
+    flights.complete(flights.acquire_partition("b"))
+    assert counted(flights, Metric.LOST) == (1,)
+
+
+def test_a12_reopenings_are_counted_once_whoever_makes_them(flights, clock):
+    for wake in (flights.sweep, lambda: None):
+        flights.close(flights.acquire_partition("a"), reopen_after=timedelta(seconds=5))
+        clock.advance(timedelta(seconds=10))
+        wake()
+        flights.give_up(flights.acquire_partition("a"))
+    assert counted(flights, Metric.REOPENED) == (2,)
+    flights.park("a", by="ana", why="w")
+    flights.reopen("a", by="ana", why="w")
+    flights.give_up(flights.acquire_partition("a"))
+    assert counted(flights, Metric.PARKED, Metric.REOPENED) == (1, 3)
+
+
+def test_a12_a_look_sets_the_gauges(flights):
+    flights.acquire_partition("a")
+    flights.park("b", by="ana", why="w")
+    flights.outlook()
+    assert flights.metrics.gauges == {
+        full_name("flights", gauge): gauge in (Gauge.ASSIGNED, Gauge.PARKED) for gauge in Gauge
+    }
+
+
+def test_a12_metrics_without_gauges_are_enough(store):
+    class Counts:
+        def incr(self, stat, count=1):
+            pass
+
+    SourceCoordinator(store, "flights", "test", metrics=Counts()).outlook()
