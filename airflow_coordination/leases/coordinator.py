@@ -133,7 +133,8 @@ class SourceCoordinator(Creation, Overview, PeopleActions):
     ) -> None:
         """End the tenure: the partition is CLOSED until ``reopen_after`` from now, COMPLETED at ``max_closed_count``.
 
-        :param reopen_after: a duration, or a moment by the store's clock.
+        :param reopen_after: a duration, or a moment by the store's clock; a store that knows its time only so exactly
+            (DynamoDB: 2 s) waits that much longer, also for a duration of 0.
         :param state: progress for the next pass; ``None`` starts it afresh, as in Data Prepper.
         """
         with self._watched(Metric.CLOSE_ERRORS):

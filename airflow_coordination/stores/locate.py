@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import threading
@@ -133,11 +134,11 @@ def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
     know(secrets_of(mapping))
     if _OUTER in mapping:
         mapping = _object(mapping[_OUTER], _OUTER)
+    else:
+        _check_outer(mapping)
     check_known([*map(plain_name, mapping)], COORDINATION_OPTIONS, _OUTER)
     prefix = mapping.get("partition_prefix")
-    if prefix is not None and (not isinstance(prefix, str) or not prefix):
-        shown = prefix if prefix == "" else f"<{type(prefix).__name__}>"
-        raise SettingsError(f"{_OUTER}.partition_prefix", shown, "is not a text", "Give a short name, or leave it out")
+    _check_prefix(prefix)
     stores = _object(mapping.get("store", {"in_memory": None}), f"{_OUTER}.store")
     check_known([*map(plain_name, stores)], list(_OPTIONS), f"{_OUTER}.store")
     if len(stores) != 1:
@@ -149,6 +150,29 @@ def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
     options = _object(given, f"{_OUTER}.store.{kind}")
     check_known([*map(plain_name, options)], _OPTIONS[kind], f"{_OUTER}.store.{kind}")
     return StoreConfig(kind, _url_of(kind, options), tuple(sorted(_rest(options).items())), prefix)
+
+
+def _check_outer(mapping: Mapping[str, Any]) -> None:
+    """Name a misspelt outer key; the keys beside it, in a whole file, are not the mistake."""
+    for name in difflib.get_close_matches(_OUTER, map(str, mapping), n=1, cutoff=0.8):
+        raise SettingsError(name, name, "is not known here", f"Did you mean {_OUTER!r}?")
+
+
+def _check_prefix(prefix: object) -> None:
+    """Refuse what is no prefix.
+
+    Data Prepper takes a number for the text that stands there, which YAML and JSON do not tell us (``012`` is 10), and
+    an empty text for a prefix, which makes identifiers that begin with the separator.
+    """
+    if prefix is None or (isinstance(prefix, str) and prefix):
+        return
+    where = f"{_OUTER}.partition_prefix"
+    if prefix == "":
+        raise SettingsError(where, prefix, "is empty, which no source here can have", "Leave it out, or give a name")
+    if not isinstance(prefix, int | float):
+        raise SettingsError(where, f"<{type(prefix).__name__}>", "is not a text", "Give a short name, or leave it out")
+    problem = "is not a text; Data Prepper takes what is written there for one"
+    raise SettingsError(where, prefix, problem, f"Write it in quotes, such as {str(prefix)!a}, or leave it out")
 
 
 def _rest(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,18 @@ from airflow_coordination.stores.addresses import NOT_SHOWN, plain_name
 DEFAULT_UNITS: Final = 10
 BILLING_MODES: Final = ("provisioned", "on_demand")
 _WHERE: Final = "source_coordination.store.dynamodb"
+SECOND: Final = timedelta(seconds=1)
+MICROSECOND: Final = timedelta(microseconds=1)
 SHORTEST_TTL: Final = timedelta(hours=1)
 """Well above the 15 minutes for which the service accepts a request: the create that made an item must find it, should
 it come again, or all that was sent under the item's first fences would count once more (promise S1)."""
 _TABLE_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ROLE: Final = re.compile(r"arn:[\w-]+:iam::\d{12}:role/\S+")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
-_DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
+_DURATION: Final = re.compile(
+    r"P(?:(\d{1,18})D)?(?:T(?=\d)(?:(\d{1,18})H)?(?:(\d{1,18})M)?(?:(\d{1,18})(?:[.,](\d{0,9}))?S)?)?", re.IGNORECASE
+)
+_SIMPLE: Final = re.compile(r"\s*(0|[1-9]\d{0,17})\s*(s|ms)\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,7 @@ class DynamoDBOptions:
 
 def _text(value: object) -> str:
     if isinstance(value, timedelta):
-        return f"PT{int(value.total_seconds())}S"
+        return f"PT{value // SECOND}" + (f".{value % SECOND // MICROSECOND:06}S" if value % SECOND else "S")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -104,26 +109,40 @@ def _truth(name: str, value: object) -> bool:
 
 
 def _units(name: str, value: object) -> int:
-    number = int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+    """Return a number of units; 10.0 is one, and 1.5, which Data Prepper cuts off, is not."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    number = int(whole) if isinstance(whole, int | str) and str(whole).isdecimal() else 0
     if number < 1 or isinstance(value, bool):
         raise _wrong(name, value, "is no number of capacity units", "Give a whole number above zero")
     return number
 
 
 def parse_duration(name: str, value: object) -> timedelta:
-    """Return an ISO-8601 duration of days and below, as Java's ``Duration.parse`` reads it (Data Prepper).
+    """Return a duration as Data Prepper reads it: ISO-8601 of days and below, or a number of ``s`` or ``ms``.
 
-    :raises SettingsError: when it is something else.
+    What is below a microsecond is cut off.
+
+    :raises SettingsError: when it is something else. Negative ones are different on purpose: Data Prepper reads them.
     """
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    parts = [int(part) for part in match.groups(default="0")] if match else []
-    if not any(parts):
+    micros = _micros(value) if isinstance(value, str) else 0
+    if not micros:
         days = value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 7
         raise _wrong(name, value, "is no ISO-8601 duration", f"Write P{days}D for {days} days, or PT12H for 12 hours")
-    seconds = ((parts[0] * 24 + parts[1]) * 60 + parts[2]) * 60 + parts[3]
-    if seconds > LONGEST.total_seconds():
+    if micros > LONGEST // MICROSECOND:
         raise _wrong(name, value, "is longer than 100 years", "Write a shorter one")
-    return timedelta(seconds=seconds)
+    return timedelta(microseconds=micros)
+
+
+def _micros(text: str) -> int:
+    """Return how many microseconds a duration has, 0 when it is none."""
+    if simple := _SIMPLE.fullmatch(text):
+        return int(simple[1]) * (1_000 if simple[2] == "ms" else 1_000_000)
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return 0
+    days, hours, minutes, seconds, fraction = match.groups(default="0")
+    whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
+    return whole * 1_000_000 + int(fraction.ljust(6, "0")[:6])
 
 
 def _ttl(name: str, value: object) -> timedelta:
@@ -152,6 +171,8 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "billing_mode": _billing,
     "endpoint_url": _matching(re.compile(r"https?://[^\s@]+"), "endpoint", "http://localhost:8000"),
 }
+_MAY_BE_EMPTY: Final = ("sts_role_arn", "sts_external_id")
+"""Data Prepper takes an empty one for none, as configurations that are filled in from a template have it."""
 _DEFAULTS: Final = {field.name: field.default for field in fields(DynamoDBOptions)}
 
 
@@ -159,11 +180,13 @@ def options_of(url: str, configured: Mapping[str, Any]) -> DynamoDBOptions:
     """Return the checked options of a store.
 
     :param url: ``dynamodb://TABLE``, with options in its query.
-    :param configured: options of a ``source_coordination`` object; absent and null mean the default.
+    :param configured: options of a ``source_coordination`` object; absent and null mean the default, as an empty role
+        or external id does (Data Prepper).
     :raises SettingsError: naming the option, its value and what to write instead.
     """
     place, _, text = url.partition("://")[2].partition("?")
     given = dict(parse_qsl(text, keep_blank_values=True)) | {k: v for k, v in configured.items() if v is not None}
+    given = {option: value for option, value in given.items() if not (option in _MAY_BE_EMPTY and value == "")}
     name = given.pop("table_name", None) or place.rstrip("/")
     if any("=" not in part for part in text.split("&") if part):
         raise SettingsError("store", NOT_SHOWN, "has an option without a value", "Write ?region=us-east-1&…")

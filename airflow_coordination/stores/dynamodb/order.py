@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from airflow_coordination.leases.partition import Rank
+from airflow_coordination.leases.partition import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue
@@ -22,6 +22,11 @@ class _Waiting:
     def __init__(self, pieces: Iterator[tuple[Rank, list[Candidate]]]) -> None:
         self._pieces = pieces
         self._next: tuple[Rank | None, list[Candidate]] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more of it waits, as far as it was asked."""
+        return self._next is _END
 
     def take(self, rank: Rank) -> list[Candidate]:
         """Return the next piece if it is of this class, otherwise nothing."""
@@ -38,15 +43,20 @@ def batches(queue: Queue, call: Call, source: str, past: datetime, size: int, *,
     """Yield candidates in the acquisition order, in batches that are sorted in themselves.
 
     The first batch of a class is exact up to ``size`` partitions that came due since the last sweep; behind it,
-    partitions that only a race or an old index let pass follow page by page.
+    partitions that only a race or an old index let pass follow page by page. Where nothing waits, a page of those that
+    others hold is looked through on the way (:meth:`Queue.due`).
 
     :param new_first: start at "new", then the crashed and the reopened (promise S9: no class starves).
     """
     if new_first:
         yield from _of(_Waiting(queue.waiting(call, source, past, size, DELAYED)), Rank.NEW)
     waiting = _Waiting(queue.waiting(call, source, past, size, CRASHED))
-    yield from _of(waiting, Rank.CRASHED, queue.expired(call, source, past, size))
-    yield from _of(waiting, Rank.REOPENED, queue.reopening(call, source, past, size))
+
+    def due(status: PartitionStatus) -> Batches:
+        yield from queue.due(call, source, status, past, size, watch=waiting.is_over)
+
+    yield from _of(waiting, Rank.CRASHED, due(PartitionStatus.ASSIGNED))
+    yield from _of(waiting, Rank.REOPENED, due(PartitionStatus.CLOSED))
     if not new_first:
         yield from _of(waiting, Rank.NEW)
 

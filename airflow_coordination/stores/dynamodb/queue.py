@@ -32,6 +32,8 @@ from airflow_coordination.stores.dynamodb.requests import Table
 INDEX: Final = "source-status"
 LOOK: Final = 1_000
 """How far one look at the index goes: of each kind no more rows than this."""
+WATCHED: Final = 100
+"""How many leases and closed partitions are looked through for those of another writer, the earliest first."""
 _RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
 
 
@@ -100,13 +102,28 @@ class Queue:
         """Return the first ``limit`` rows of a status."""
         return first(self.pages(call, source, status, within, limit), limit)
 
-    def expired(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
-        """Yield leases that had ended when they were last put into the index; some may have been renewed since."""
-        return self.pages(call, source, PartitionStatus.ASSIGNED, Key(it.STANDING).lte(instant(past)), size)
+    def due(
+        self, call: Call, source: str, status: PartitionStatus, past: datetime, size: int, *, watch: bool = False
+    ) -> Iterator[list[Candidate]]:
+        """Yield closed partitions whose time has come, or leases that had ended when they were last put into the index.
 
-    def reopening(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
-        """Yield closed partitions whose time has come."""
-        return self.pages(call, source, PartitionStatus.CLOSED, Key(it.STANDING).lte(instant(past)), size)
+        :param watch: read the first that are not due, too: what another writer holds is not due for long.
+        """
+        if not watch:
+            yield from self.pages(call, source, status, Key(it.STANDING).lte(instant(past)), size)
+            return
+        for page in self.pages(call, source, status, None, WATCHED):
+            due = [row for row in page if row.standing <= instant(past)]
+            yield due
+            if len(due) < len(page):
+                return
+
+    def watch_completed(self, call: Call, source: str) -> None:
+        """Look for what another writer has completed: ours leave the index, Data Prepper's stay in it.
+
+        :raises SchemaVersionError: naming it.
+        """
+        next(self.pages(call, source, PartitionStatus.COMPLETED, None, 1))
 
     def delayed(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
         """Yield waiting partitions whose delay is over."""

@@ -85,6 +85,7 @@ class DynamoDBStore:
         self.table = Table(lambda: client(options), options.table_name, ServiceClock(clock, local), self.description)
         self._facts: StoreFacts | None = None
         self._layout: Layout | None = None
+        self._watched: set[str] = set()
         partitions = Partitions(self.table)
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
@@ -138,6 +139,15 @@ class DynamoDBStore:
         self._ready()
         return self.table.clock.now()
 
+    def _begin(self, source: str) -> bool:
+        """Look once in this process whether another writer has completed partitions of a source; whether it was now."""
+        self._ready()
+        if source in self._watched:
+            return False
+        self._queue.watch_completed(Call("look for another writer", writes=False), source)
+        self._watched.add(source)
+        return True
+
     def _ready(self) -> StoreFacts:
         """Return the store's id, having checked its schema and heard the service's time once in this process."""
         if self._facts is None or not self.table.clock.is_set:
@@ -168,13 +178,19 @@ class DynamoDBStore:
         return created
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
-        """Acquire the first claimable partition; ``None`` when there is none."""
-        self._ready()
-        return self._acquiring.next(write) if write.key is None else self._acquiring.known(write, write.key)
+        """Acquire the first claimable partition; ``None`` when there is none, and no other writer has been here."""
+        if write.key is not None:
+            self._ready()
+            return self._acquiring.known(write, write.key)
+        has_looked = self._begin(write.source)
+        found = self._acquiring.next(write)
+        if found is None and not has_looked:
+            self._queue.watch_completed(Call("acquire a partition"), write.source)
+        return found
 
     def acquire(self, write: AcquireHinted | Retake) -> Answer:
         """Acquire one known partition."""
-        self._ready()
+        self._begin(write.source)
         return self._acquiring.retake(write) if isinstance(write, Retake) else self._acquiring.hinted(write)
 
     def write(self, write: OwnerWrite) -> Answer:
@@ -246,9 +262,17 @@ class DynamoDBStore:
         """Return key and token of what can be acquired now, in the acquisition order.
 
         As the index knows it; leases that seem to have ended are read once more, because renewals do not move them.
+        Before it says that there is nothing, it looks for another writer.
         """
-        self._ready()
-        call, past = Call("list what is claimable", writes=False), self.table.clock.surely_past()
+        has_looked = self._begin(source)
+        call = Call("list what is claimable", writes=False)
+        found = self._claimable(call, source, limit)
+        if not found and not has_looked:
+            self._queue.watch_completed(call, source)
+        return [(row.seen.key, row.seen.token) for row in found]
+
+    def _claimable(self, call: Call, source: str, limit: int) -> list[Candidate]:
+        past = self.table.clock.surely_past()
         found: list[Candidate] = []
         for rows in batches(self._queue, call, source, past, max(limit, PAGE)):
             leases = [row.seen for row in rows if row.seen.status is A]
@@ -256,7 +280,7 @@ class DynamoDBStore:
             found += [row for row in rows if row.seen.status is not A or row.seen.key in ended]
             if len(found) >= limit:
                 break
-        return [(row.seen.key, row.seen.token) for row in found[:limit]]
+        return found[:limit]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named; see :mod:`.counting`."""
@@ -282,11 +306,11 @@ class DynamoDBStore:
         call, now = Call("look ahead", writes=False), self.table.clock.now()
         past = self.table.clock.surely_past()
         count = self._queue.count
-        due = len(first(self._queue.reopening(call, source, past, LOOK), LOOK))
+        due = len(first(self._queue.due(call, source, C, past, LOOK), LOOK))
         closed = count(call, source, C, Key(it.STANDING).lt(PARKED), LOOK)
         delayed = count(call, source, U, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK)
         return Outlook(
-            claimable=len(self.claimable(source, 1)),
+            claimable=len(self._claimable(call, source, 1)),
             assigned=count(call, source, A, None, LOOK),
             waiting=closed - due + delayed,
             parked=count(call, source, C, Key(it.STANDING).eq(PARKED), LOOK),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
 
 from airflow_coordination.leases import steps
@@ -15,6 +16,8 @@ from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
+
+A, C = PartitionStatus.ASSIGNED, PartitionStatus.CLOSED
 
 
 class Sweeping:
@@ -32,12 +35,16 @@ class Sweeping:
         call, past = Call("sweep"), self._partitions.moment().past
         source, limit = write.source, write.limit
         work: list[tuple[Callable[[Candidate, Sweep], str], list[Candidate]]] = [
-            (self._reopen, first(self._queue.reopening(call, source, past, limit), limit)),
-            (self._reclaim, first(self._queue.expired(call, source, past, limit), limit)),
+            (self._reopen, first(self._due(call, write, C, past), limit)),
+            (self._reclaim, first(self._due(call, write, A, past), limit)),
             (self._promote, first(self._queue.delayed(call, source, past, limit), limit)),
         ]
+        self._queue.watch_completed(call, source)
         done = Counter(side_by_side([partial(step, row, write) for step, rows in work for row in rows]))
         return Swept(done["reopened"], done["reclaimed"], done["parked"])
+
+    def _due(self, call: Call, write: Sweep, status: PartitionStatus, past: datetime) -> Iterator[list[Candidate]]:
+        return self._queue.due(call, write.source, status, past, write.limit, watch=True)
 
     def _reopen(self, row: Candidate, write: Sweep) -> str:
         call = Call("reopen", row.seen.key)

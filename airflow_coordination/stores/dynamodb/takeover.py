@@ -204,11 +204,12 @@ class Takeover:
             _log.warning("%s: cannot be read, %s", self._where, what)
 
     def _held(self, survey: _Survey) -> SchemaVersionError:
-        seconds = timedelta(seconds=ceil((survey.until - self._table.clock.now()).total_seconds()))
-        until = f"{survey.until + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
+        now, past = self._table.clock.now(), self._table.clock.surely_past()
+        free = _next_second(survey.until + (now - past))  # the margin that every lease here gets
+        seconds, until = timedelta(seconds=ceil((free - now).total_seconds())), f"{free:%Y-%m-%dT%H:%M:%SZ}"
         owners = ", ".join(sorted(survey.owners)[:_NAMED]) + (", …" if len(survey.owners) > _NAMED else "")
         problem = (
-            f"Data Prepper holds {survey.held} lease(s) in it, under the name of {owners}; the last of them ends at "
+            f"Data Prepper holds {survey.held} lease(s) in it, under the name of {owners}; the last of them is over at "
             f"{until}, in {seconds}. Two programs with different rules on one table lose work"
         )
         remedy = f"Stop Data Prepper's pipelines on it and wait until {until}. {MIGRATE}"
@@ -221,6 +222,11 @@ class Takeover:
         )
         remedy = f"Stop its pipelines on this table; the takeover goes on where it stopped. {MIGRATE}"
         return SchemaVersionError(self._where, problem, remedy)
+
+
+def _next_second(moment: datetime) -> datetime:
+    """Return the first whole second that is not before ``moment``."""
+    return moment if moment.microsecond == 0 else moment.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def whole_item(found: Found, partition: Partition, now: datetime) -> it.Item:

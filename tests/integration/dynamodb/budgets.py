@@ -154,7 +154,7 @@ def acquire_new_first(at: Place) -> Steps:
     assert at.c.get_next_partition()
 
 
-@budget("acquire where there is nothing", Query=3)
+@budget("acquire where there is nothing", Query=4)
 def acquire_nothing(at: Place) -> Steps:
     at.lease()
     yield
@@ -272,14 +272,14 @@ def create_again(at: Place) -> Steps:
     assert at.c.create_partitions(map(str, range(10))).existing == 10
 
 
-@budget("a sweep with nothing due", Query=3)
+@budget("a sweep with nothing due", Query=4)
 def sweep_nothing(at: Place) -> Steps:
     at.lease()
     yield
     at.c.sweep()
 
 
-@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=3, UpdateItem=2)
+@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=4, UpdateItem=2)
 def sweep(at: Place) -> Steps:
     at.c.create_partitions(["a", "b"])
     first, second = at.c.claimable()
@@ -300,7 +300,7 @@ def hints(at: Place) -> Steps:
     assert len(at.c.claimable(1000)) == 10
 
 
-@budget("a poke of the sensor: sweep, look, list hints", Query=17, GetItem=1)
+@budget("a poke of the sensor: sweep, look, list hints", Query=18, GetItem=1)
 def poke(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
     at.c.counts()

@@ -159,6 +159,12 @@ class DataPrepper:
         assert row["partitionOwner"]["S"] == self.owner
         return self._write(row, "COMPLETED", row["partitionPriority"]["S"])
 
+    def close(self, key: str, later: timedelta) -> bool:
+        """Close a partition until later; return whether nobody wrote in between."""
+        row = self.item(key)
+        assert row["partitionOwner"]["S"] == self.owner
+        return self._write(row | {"reOpenAt": {"S": self.time(later)}}, "CLOSED", self.time(later))
+
     def item(self, key: str, kind: str = "PARTITION") -> Item:
         """Return an item."""
         where = {"sourceIdentifier": {"S": f"{BASE}|{kind}"}, "sourcePartitionKey": {"S": key}}

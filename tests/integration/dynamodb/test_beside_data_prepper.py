@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 from airflow_coordination.leases import Lease, SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases.results import Swept
+from benchmarks.dynamodb.requests import Requests
 from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.given import MINUTE, Given, coordinator, drained, in_every_state, key
@@ -76,6 +79,60 @@ def test_an_owner_learns_that_data_prepper_has_its_partition(given: Given, prepp
     assert prepper.acquire() == lease.key
     with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
         OWNERS[name](one, lease)
+
+
+LEFT: dict[str, Callable[[DataPrepper, str], object]] = {
+    "holds": lambda prepper, taken: None,
+    "has completed": lambda prepper, taken: prepper.complete(taken),
+    "has closed": lambda prepper, taken: prepper.close(taken, 60 * MINUTE),
+}
+LOOKS = ("acquire", "hints", "sweep")
+
+
+@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("what", LEFT)
+def test_c3_it_is_never_nothing_to_do(given: Given, prepper: DataPrepper, what: str, name: str):
+    """C3: what Data Prepper holds, has completed or has closed is named, by old processes and new ones."""
+    one = given.taken_over()
+    assert one.claimable()
+    for taken in list(iter(prepper.acquire, None)):
+        LEFT[what](prepper, taken)
+    for process in (one, one_more(given)):
+        with pytest.raises(SchemaVersionError, match="was written by Data Prepper") as seen:
+            CALLS[name](process)
+        assert "under the name of 'env1|s3-pipeline:node-a'" in str(seen.value) or what != "holds"
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+def test_c3_a_process_starts_with_a_look(given: Given, prepper: DataPrepper, hinted: bool):
+    """C3: although there is work of ours to do."""
+    hint = given.taken_over().claimable()[-1]
+    taken = prepper.acquire()
+    assert taken is not None
+    prepper.complete(taken)
+    with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
+        one_more(given).get_next_partition(hint=hint if hinted else None)
+
+
+@pytest.mark.parametrize("held", [0, 250])
+def test_c3_the_look_is_bounded(given: Given, held: int):
+    """C3: one request more at a process's start, one more for an empty answer, however many leases there are."""
+    given.store().setup()
+    one = one_more(given)
+    one.create_partitions(map(key, range(held)))
+    for hint in one.claimable(held or 1):
+        acquired(one.get_next_partition(hint=hint))
+    fresh = one_more(given)
+    assert fresh.store.store_id
+    requests = Requests(given.engine.client)
+    counted = []
+    for _ in range(2):
+        with requests.counted() as tally:
+            assert fresh.get_next_partition() is None
+        counted.append(tally.sent)
+    with requests.counted() as tally:
+        assert fresh.sweep() == Swept(0, 0, 0)
+    assert [*counted, tally.sent] == 3 * [Counter(Query=4)]
 
 
 def test_what_it_creates_is_seen(given: Given, prepper: DataPrepper):

@@ -49,7 +49,7 @@ class Counted:
     def place(self) -> Place:
         """Return a process that has started, and a source of its own."""
         place = Place(self.engine.store(self.table, self.clock), self.clock, f"flights-{next(self.numbers):04}")
-        assert place.store.store_id
+        place.c.claimable()
         return place
 
     def run(self, budget: Budget) -> Tally:

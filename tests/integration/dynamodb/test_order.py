@@ -58,7 +58,7 @@ def test_a_page_of_delayed_ones_is_leapt_over_with_one_query(bench: Workbench, s
     bench.create("new")
     before = queries(store)
     assert bench.acquire().key == "new"
-    assert queries(store) - before == 4
+    assert queries(store) - before == 1 + 4  # a process starts with a look for another writer
     assert bench.next() is None
     bench.clock.advance(MINUTE)
     assert bench.drained() == keys("failed")

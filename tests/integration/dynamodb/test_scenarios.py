@@ -26,6 +26,7 @@ from airflow_coordination.leases import (
 from airflow_coordination.leases.clock import SystemClock
 from airflow_coordination.leases.metrics import full_name
 from airflow_coordination.leases.partition import Outcome
+from airflow_coordination.stores.dynamodb.service_clock import MARGIN
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
 from tests.integration.dynamodb.engine import Engine
@@ -83,6 +84,24 @@ def test_s8_a_worker_ahead_takes_no_lease_that_lasts(local: Engine, table: str) 
     assert ahead.get_next_partition() is None
     assert ahead.acquire_partition("k") is None
     owner.complete(held)
+
+
+def test_c6_a_time_that_was_set_is_waited_for_with_the_margin_and_no_wait_at_all_is_none(
+    local: Engine, table: str
+) -> None:
+    """C6, as documented: a failure without a wait is free at once, a close for no time after the margin."""
+    one = Place(local, table, clock=None).coordinator()
+    one.create_partitions(["k"])
+    one.fail(acquired(one.get_next_partition()), "broken", retry_after=timedelta(0))
+    one.give_up(acquired(one.get_next_partition()))
+    one.close(acquired(one.get_next_partition()), reopen_after=timedelta(0))
+    assert one.get_next_partition() is None
+    due = found(one.partition("k")).reopen_at
+    while (lease := one.get_next_partition()) is None:
+        pass
+    assert due is not None
+    assert one.store.now() >= due + MARGIN
+    one.complete(lease)
 
 
 def test_s6_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -166,15 +167,36 @@ def test_it_waits_for_data_prepper_s_leases(local: Engine, local_table: str):
         given.store().setup()
     assert str(refused.value) == (
         f"Store {given.store().description}: Data Prepper holds 5 lease(s) in it, under the name of "
-        "env1|s3-pipeline:node-a, env1|s3-pipeline:node-b; the last of them ends at 2026-11-20T18:31:44Z, in 0:06:44. "
-        "Two programs with different rules on one table lose work. Stop Data Prepper's pipelines on it and wait until "
-        "2026-11-20T18:31:44Z. Run `airflow coordination store migrate` (without Airflow: "
+        "env1|s3-pipeline:node-a, env1|s3-pipeline:node-b; the last of them is over at 2026-11-20T18:31:44Z, in "
+        "0:06:44. Two programs with different rules on one table lose work. Stop Data Prepper's pipelines on it and "
+        "wait until 2026-11-20T18:31:44Z. Run `airflow coordination store migrate` (without Airflow: "
         "`python -m airflow_coordination store migrate`)"
     )
     assert given.items() == before
     given.clock.advance(timedelta(minutes=6, seconds=44))
     given.store().setup()
     assert len(drained(coordinator(given.store(), given.clock))) == 5  # part 4 is closed until 19:21
+
+
+def test_c6_the_instant_it_names_is_the_one_from_when_on_it_works(local: Engine, local_table: str):
+    """C6: the service's time and its margin are in it, and nobody is told to wait for a negative time."""
+    given = Given(local, local_table, "04")
+    for item in given.before:
+        if "partitionOwnershipTimeout" in item:
+            item["partitionOwnershipTimeout"] = {"S": f"{datetime.now(UTC) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"}
+    given.make()
+    store, named, waits = local.store(local_table), set(), []
+    while True:
+        try:
+            store.setup()
+            break
+        except SchemaVersionError as refused:
+            [(until, wait)] = re.findall(r" at (\S+), in ([^.]*)\. Two", str(refused))
+            named.add(until)
+            waits.append(wait)
+    [until] = named
+    assert set(waits) <= {"0:00:01", "0:00:02", "0:00:03", "0:00:04"}
+    assert datetime.fromisoformat(until) <= store.now()
 
 
 def test_the_enhanced_coordinator_s_items_stay(local: Engine, local_table: str, caplog: pytest.LogCaptureFixture):

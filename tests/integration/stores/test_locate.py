@@ -91,7 +91,20 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"store": {"sql": {}}}, "source_coordination.store.sql.url='NoneType': is missing or no text"),
     ({"store": {"sql": {"url": "memory://"}}}, "is not the URL of an SQL database"),
     ({"store": {"sql": "postgresql://ana:s3cret@h/d"}}, "is str, not an object"),
-    ({"partition_prefix": 3}, "source_coordination.partition_prefix=3: is not a text"),
+    (
+        {"partition_prefix": 12},
+        "source_coordination.partition_prefix=12: is not a text; Data Prepper takes what is written there for one. "
+        "Write it in quotes, such as '12', or leave it out",
+    ),
+    (
+        {"partition_prefix": ""},
+        "partition_prefix='': is empty, which no source here can have. Leave it out, or give a name",
+    ),
+    (
+        "ssl: false\nsource-coordination:\n  store:\n    in_memory:\n",
+        "source-coordination='source-coordination': is not known here. Did you mean 'source_coordination'?",
+    ),
+    ({"sourceCoordination": {}}, "Did you mean 'source_coordination'?"),
     ("mysql://ana:s3cret@h/d", "store='mysql://ana@h/d': is not the URL of a store"),
     ("postgresql+asyncpg://ana:s3cret@h/d", "names the driver 'postgresql+asyncpg'"),
     ("postgresql://ana:s3/cr:et@h:port/d", "is no database URL"),
@@ -108,7 +121,7 @@ MISTAKES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("where", "message"), MISTAKES)
-def test_a_mistake_is_named_with_its_remedy_and_without_its_password(where: Any, message: str) -> None:
+def test_c5_c6_a_mistake_is_named_with_its_remedy_and_without_its_password(where: Any, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         open_store(where)
     assert message in str(caught.value)

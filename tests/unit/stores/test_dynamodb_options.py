@@ -47,6 +47,30 @@ def test_the_seeds_defaults() -> None:
     assert (options.skip_table_creation, options.ttl, options.billing_mode) == (False, None, "provisioned")
 
 
+WEEK = timedelta(days=7)
+AS_DATA_PREPPER: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"ttl": "604800s"}, {"ttl": WEEK}),
+    ({"ttl": "604800 s"}, {"ttl": WEEK}),
+    ({"ttl": " 604800000ms "}, {"ttl": WEEK}),
+    ({"ttl": "PT86400.5S"}, {"ttl": timedelta(seconds=86_400.5)}),
+    ({"ttl": "PT86400,25s"}, {"ttl": timedelta(seconds=86_400.25)}),
+    ({"ttl": "PT86400.000001999S"}, {"ttl": timedelta(seconds=86_400, microseconds=1)}),
+    ({"sts_role_arn": ""}, {"sts_role_arn": None}),
+    ({"sts_role_arn": "", "sts_external_id": ""}, {"sts_role_arn": None, "sts_external_id": None}),
+    ({"sts_role_arn": ROLE, "sts_external_id": ""}, {"sts_role_arn": ROLE, "sts_external_id": None}),
+    ({"provisioned_read_capacity_units": 10.0}, {"provisioned_read_capacity_units": 10}),
+    ({"provisioned_write_capacity_units": "12"}, {"provisioned_write_capacity_units": 12}),
+]
+
+
+@pytest.mark.parametrize(("options", "meant"), AS_DATA_PREPPER, ids=[str(options) for options, _ in AS_DATA_PREPPER])
+def test_c5_what_data_prepper_reads_is_read_the_same(options: dict[str, Any], meant: dict[str, Any]) -> None:
+    """C5: other ways to write a value; they come through the store's URL, too."""
+    found = opened(**{"table_name": "SourceCoordinationStore"} | options)
+    assert {name: getattr(found, name) for name in meant} == meant
+    assert options_of(found.url, {}) == found
+
+
 WHERE = "source_coordination.store.dynamodb"
 BAD = [
     ({"ttl": 7}, f"{WHERE}.ttl=7: is no ISO-8601 duration. Write P7D for 7 days, or PT12H for 12 hours"),
@@ -56,6 +80,11 @@ BAD = [
     ({"ttl": "P1M"}, "ttl='P1M': is no ISO-8601 duration"),
     ({"ttl": "PT0S"}, "ttl='PT0S': is no ISO-8601 duration"),
     ({"ttl": "-P7D"}, "ttl='-P7D': is no ISO-8601 duration"),
+    ({"ttl": "0s"}, "ttl='0s': is no ISO-8601 duration"),
+    ({"ttl": "07d"}, "ttl='07d': is no ISO-8601 duration"),
+    ({"ttl": "3599s"}, "ttl='3599s': is shorter than an hour"),
+    ({"ttl": "99999999999999999s"}, "is longer than 100 years"),
+    ({"ttl": "P" + "9" * 5_000 + "D"}, "is no ISO-8601 duration"),
     ({"ttl": True}, "ttl=True: is no ISO-8601 duration"),
     ({"ttl": "P999999999999D"}, "ttl='P999999999999D': is longer than 100 years. Write a shorter one"),
     (
