@@ -9,6 +9,7 @@ from typing import Literal
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.strict_json import parse
 
 MAX_BLOCKS_BYTES = 64 * 1024
 MAX_DATASET_BYTES = 255
@@ -112,6 +113,7 @@ def load_blocks(text: str | None) -> tuple[Block, ...]:
     :raises InvalidInputError: when the stored text is corrupt; it is never taken for "none".
     """
     try:
-        return tuple(Block(*fields) for fields in json.loads(text)) if text else ()
+        found = parse(text, max_bytes=MAX_BLOCKS_BYTES, max_depth=2) if text else ()
+        return tuple(Block(*fields) for fields in found)
     except (TypeError, ValueError) as cause:
         raise InvalidInputError("blocks", text, f"is corrupt in the store ({cause})", "Reset the partition") from cause

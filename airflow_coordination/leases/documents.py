@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airflow_coordination.leases.errors import InvalidInputError, PayloadError, ProgressStateError
+from airflow_coordination.leases.strict_json import parse
 
 MAX_PROGRESS_BYTES = 256 * 1024
 MAX_PAYLOAD_BYTES = 4 * 1024
 MAX_DEPTH = 32
+LEAST_MEMBER, LEAST_ELEMENT = 4, 1
+"""Bytes that a member of an object takes beside its key (``"":0``), and an element of an array."""
+MAX_STORED_BYTES, MAX_STORED_DEPTH = 1024 * 1024, 64
+"""What is read: Data Prepper's limits are others than ours."""
 _AS_GIVEN = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _SORTED = json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=True)
 
 
-def _check(value: Any, field: str, error: type[InvalidInputError], depth: int = 0) -> None:
-    if depth > MAX_DEPTH:
-        raise error(field, "…", f"is nested deeper than {MAX_DEPTH} levels", "Flatten it")
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise error(field, key, "has a key that is not text", "Use string keys; JSON has no others")
-            _check(inner, field, error, depth + 1)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            _check(inner, field, error, depth + 1)
+def _check(value: Any, field: str, error: type[InvalidInputError], limit: int) -> None:
+    """Refuse what JSON cannot hold, or not within ``limit``, as soon as it is seen: values may hold themselves."""
+    left = limit
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    while waiting:
+        found, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise error(field, "…", f"is nested deeper than {MAX_DEPTH} levels", "Flatten it")
+        if isinstance(found, Mapping):
+            _check_keys(found, field, error)
+        size, inner = _seen(found)
+        left -= size
+        if left < 0:
+            problem = f"has more bytes of JSON than fit; the limit is {limit}"
+            raise error(field, type(value).__name__, problem, "Keep the data elsewhere and its address here")
+        waiting += [(each, depth + 1) for each in inner]
+
+
+def _check_keys(found: Mapping[Any, Any], field: str, error: type[InvalidInputError]) -> None:
+    for key in found:
+        if not isinstance(key, str):
+            raise error(field, key, "has a key that is not text", "Use string keys; JSON has no others")
+
+
+def _seen(found: Any) -> tuple[int, Iterable[Any]]:
+    """Return how many bytes a value takes at least without what is in it, and what is in it."""
+    if isinstance(found, Mapping):
+        return LEAST_MEMBER * len(found), found.values()
+    if isinstance(found, list | tuple):
+        return LEAST_ELEMENT * len(found), found
+    return (len(found) if isinstance(found, str) else 0), ()
 
 
 def _encode(
     value: Any, field: str, limit: int, error: type[InvalidInputError], encoder: json.JSONEncoder = _AS_GIVEN
 ) -> str:
-    _check(value, field, error)
+    _check(value, field, error, limit)
     try:
         text = encoder.encode(value)
     except (TypeError, ValueError, RecursionError) as cause:
@@ -58,13 +83,14 @@ def encode_progress(state: object) -> str | None:
 def decode_progress(text: str | None, field: str = "progress_state") -> Any:
     """Return the progress that ``text`` holds.
 
-    :raises ProgressStateError: when it is not JSON: it is never taken for "no progress" (Data Prepper does).
+    :raises ProgressStateError: when it is not JSON, holds what JSON does not have (NaN, a key twice), or is longer or
+        deeper than anything that was ever stored: it is never taken for "no progress" (Data Prepper does).
     """
     if text is None:
         return None
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as cause:
+        return parse(text, max_bytes=MAX_STORED_BYTES, max_depth=MAX_STORED_DEPTH)
+    except ValueError as cause:
         raise ProgressStateError(
             field,
             text,

@@ -22,6 +22,7 @@ LAYOUT_COLUMNS = (PARTITION, ATTEMPT, BLOCK)
 MANIFEST = "_manifest.json"
 MARKER = "_attempt.json"
 _READABLE = 40
+_LEVELS_BELOW_A_PARTITION = 3
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -56,6 +57,25 @@ def block_directory(dataset: str, number: int) -> str:
 def attempts_root(output_root: str) -> str:
     """Return the directory that all attempts below an output root share."""
     return join(output_root, ATTEMPTS)
+
+
+def is_manifest_of(address: str, source: str, key: str) -> bool:
+    """Return whether an address is that of a manifest in a partition's own directory, below whatever root."""
+    root, found, inside = address.rpartition(f"/{ATTEMPTS}/{partition_directory(source, key)}/")
+    parts = inside.split("/")
+    return (
+        bool(found)
+        and len(parts) == _LEVELS_BELOW_A_PARTITION
+        and parts[0].startswith(f"{ATTEMPT}=")
+        and parts[1].startswith(f"{BLOCK}=")
+        and parts[2] == MANIFEST
+        and not {".", ".."}.intersection(root.split("/"))
+    )
+
+
+def is_below(path: str) -> bool:
+    """Return whether a relative path stays below the directory that it is relative to."""
+    return not {"", ".", ".."}.intersection(path.split("/"))
 
 
 def is_data(path: str) -> bool:

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_coordination.leases.blocks import Block, Mode
+from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.errors import OutputError, partition_label
-from airflow_coordination.outputs.layout import MANIFEST
-from airflow_coordination.outputs.storage import join, parent
+from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
+from airflow_coordination.outputs.storage import join, parent, scheme_of
 
 VERSION = 1
+MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
+RESTORE = "Restore the file from a backup, or reset the partition to produce its output again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +92,33 @@ class Manifest:
             "schemas": schemas,
             "files": [[file.path, file.size, file.rows, schemas.index(file.schema)] for file in self.files],
         }
-        return json.dumps(fields, separators=(",", ":")).encode()
+        content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+        if len(content) > MAX_MANIFEST_BYTES:
+            problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
+            raise OutputError("write a manifest", self.directory, problem, "Write fewer files, or several blocks")
+        return content
 
     @classmethod
     def from_bytes(cls, content: bytes, address: str) -> Manifest:
         """Return the manifest stored at ``address``.
 
-        :raises OutputError: when newer code wrote it.
+        :raises OutputError: when newer code wrote it, or it is none.
         """
-        fields = json.loads(content)
-        if fields.pop("version") != VERSION:
-            raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
-        schemas = fields.pop("schemas")
-        files = tuple(DataFile(path, size, rows, schemas[i]) for path, size, rows, i in fields.pop("files"))
-        follows = fields.pop("follows")
-        return cls(directory=parent(address), files=files, follows=Reference(*follows) if follows else None, **fields)
+        try:
+            fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
+            if fields.pop("version") != VERSION:
+                raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
+            schemas = fields.pop("schemas")
+            files = tuple(DataFile(path, size, rows, schemas[i]) for path, size, rows, i in fields.pop("files"))
+            follows = Reference(*follows) if (follows := fields.pop("follows")) else None
+            manifest = cls(directory=parent(address), files=files, follows=follows, **fields)
+            outside = [file.path for file in files if not is_below(file.path)]
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            raise OutputError("read a manifest", address, f"is no manifest ({error})", RESTORE) from error
+        if outside:
+            problem = f"names a file outside its own directory: {shown(outside[0])}"
+            raise OutputError("read a manifest", address, problem, RESTORE)
+        return manifest
 
     def block(self, mode: Mode) -> Block:
         """Return the block that the lease's writes carry."""
@@ -128,12 +144,21 @@ def verified(content: bytes | FileNotFoundError, expected: Reference, source: st
     :raises OutputError: when it is missing or not the published one, naming partition, file and remedy.
     """
     what = f"read the output of {partition_label(source, key)}"
-    remedy = "Restore the file from a backup, or reset the partition to produce its output again"
+    remedy = RESTORE
     if isinstance(content, FileNotFoundError):
         raise OutputError(what, expected.address, "is missing", remedy) from content
     if digest_of(content) != expected.digest:
         raise OutputError(what, expected.address, "was changed after it was published (its digest differs)", remedy)
-    return Manifest.from_bytes(content, expected.address)
+    manifest = Manifest.from_bytes(content, expected.address)
+    if manifest.follows and not _may_follow(expected.address, manifest.follows.address, source, key):
+        problem = f"follows something that is no manifest of this partition: {shown(manifest.follows.address)}"
+        raise OutputError(what, expected.address, problem, remedy)
+    return manifest
+
+
+def _may_follow(address: str, followed: str, source: str, key: str) -> bool:
+    """Return whether a chain may go on there: the same partition on the same kind of storage; its root may move."""
+    return scheme_of(address) == scheme_of(followed) and is_manifest_of(followed, source, key)
 
 
 def references(blocks: Iterable[Block]) -> list[Reference]:

@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
 from airflow_coordination.leases.partition import Fence, Partition
+from airflow_coordination.leases.strict_json import parse
+
+MAX_MARKER_BYTES = 64 * 1024
 
 
 class Standing(Enum):
@@ -48,7 +51,7 @@ class Marker:
 
         :raises ValueError: when it is none (:class:`KeyError` and :class:`TypeError`, too).
         """
-        facts = json.loads(content)
+        facts = parse(content, max_bytes=MAX_MARKER_BYTES, max_depth=1)
         store_id = facts.get("store")
         if not isinstance(store_id, str | None):
             raise TypeError("the store's id is no text")

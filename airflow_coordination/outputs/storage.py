@@ -89,7 +89,7 @@ def write_bytes(address: str, content: bytes) -> None:
     """
     filesystem, path = _open(address)
     with _wrapped("write a file", address):
-        if _scheme(address) not in _OBJECT_STORES:
+        if scheme_of(address) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
         filesystem.pipe_file(path, content)
 
@@ -140,7 +140,7 @@ def list_directories(address: str) -> list[str]:
 
     :raises OutputError: when they cannot be listed.
     """
-    if _scheme(address) in _OBJECT_STORES:
+    if scheme_of(address) in _OBJECT_STORES:
         return []
     filesystem, path = _open(address)
     with _wrapped("list a directory", address):
@@ -173,7 +173,7 @@ def delete_if_empty(address: str) -> None:
 
     :raises OutputError: when the storage cannot be used.
     """
-    if _scheme(address) in _OBJECT_STORES:
+    if scheme_of(address) in _OBJECT_STORES:
         return
     filesystem, path = _open(address)
     with _wrapped("delete an empty directory", address):
@@ -216,7 +216,7 @@ def s3_endpoint(address: str) -> str:
 def _open(address: str) -> tuple[Any, str]:
     if is_local(address):  # literally: "::" chains file systems elsewhere
         return fsspec.filesystem("file"), address.rstrip("/")
-    scheme = _scheme(address)
+    scheme = scheme_of(address)
     try:
         filesystem, path = fsspec.core.url_to_fs(f"{scheme}://{address.partition('://')[2]}")
     except (ImportError, ValueError) as error:
@@ -226,7 +226,7 @@ def _open(address: str) -> tuple[Any, str]:
     return filesystem, path.rstrip("/")
 
 
-def _scheme(address: str) -> str:
+def scheme_of(address: str) -> str:
     """Return fsspec's name of the storage, empty for a path of this machine."""
     scheme = address.partition("://")[0] if not is_local(address) else ""
     return _SCHEMES.get(scheme, scheme)

@@ -222,6 +222,7 @@ def test_e13_output_that_was_meddled_with_is_not_published(run, coordinator) -> 
             pass
         return Complete()
 
+    coordinator.create_partitions(["first", "second", "third"])
     [(_, message)] = run(beside, max_leases=1).errors
     assert "has no file, although Spark writes one of parquet even for no rows" in message
     [(_, message)] = run(overwritten, max_leases=1).errors

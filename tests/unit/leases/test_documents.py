@@ -109,3 +109,56 @@ def test_equal_payloads_are_equal_text_whatever_their_order() -> None:
     assert encode_payload({"a": 1, "b": {"d": 1, "c": 2}}) == encode_payload({"b": {"c": 2, "d": 1}, "a": 1})
     assert encode_payload(None) is None
     assert json.loads(encode_payload({}) or "null") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("NaN", "NaN is no number of JSON"),
+        ('{"a": [-Infinity]}', "-Infinity is no number of JSON"),
+        ("1e999", "1e999 is too large a number"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "names 'c' twice"),
+        ("[" * 65, "nested deeper than 64 levels"),
+        ("[" * 1_000_000, "nested deeper than 64 levels"),
+        ("9" * 1_048_577, "1048577 bytes, the limit is 1048576"),
+    ],
+)
+def test_b8_stored_progress_is_read_as_strictly_as_it_is_written(text: str, problem: str) -> None:
+    """B8: Python reads more than JSON has, and as deep as its stack."""
+    with pytest.raises(ProgressStateError) as caught:
+        decode_progress(text)
+    assert problem in str(caught.value)
+
+
+def test_b8_brackets_in_text_are_no_levels() -> None:
+    """B8: the look at the depth knows what a string is, however it is escaped."""
+    state = {"a": "[" * 100, 'b"[\\': ['\\"' + "{" * 100, "\\", "x\n["], "c": ["}" * 100] * 3}
+    assert decode_progress(encode_progress(state)) == state
+
+
+def twice_as_wide(levels: int) -> list[Any]:
+    """Return a list that is small in memory and has two to the power of ``levels`` elements as text."""
+    wide: list[Any] = [1]
+    for _ in range(levels):
+        wide = [wide, wide]
+    return wide
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {str(number): number for number in range(1_000_000)},
+        [0] * 1_000_000,
+        {"a": [{str(n): n} for n in range(1_000_000)]},
+        twice_as_wide(30),
+    ],
+    ids=["keys", "elements", "objects", "shared"],
+)
+def test_b8_what_is_far_too_long_is_refused_without_writing_it_out(
+    state: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B8: refusing a million keys took eight seconds, and two to the thirtieth power would have taken for ever."""
+    encoder = f"{encode_progress.__module__}._AS_GIVEN"
+    monkeypatch.setattr(encoder, None)
+    with pytest.raises(ProgressStateError, match="has more bytes of JSON than fit; the limit is 262144"):
+        encode_progress(state)

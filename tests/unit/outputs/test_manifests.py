@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +18,8 @@ from airflow_coordination.leases import (
     PartitionIdentifier,
     SourceCoordinator,
 )
-from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, published_manifests
+from airflow_coordination.outputs import Attempt, Block, Manifest, OutputError, Reference, published_manifests
+from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete, list_files, normal_root, write_bytes
 from airflow_coordination.stores import open_store
 
@@ -251,3 +254,91 @@ def taken(coordinator: SourceCoordinator):
     lease = coordinator.get_next_partition()
     assert lease is not None
     return lease
+
+
+def tampered(attempt: Attempt, coordinator: SourceCoordinator, **changes: object) -> None:
+    """Publish a block whose manifest says something else, digest and all, as a hostile driver could."""
+    coordinator.create_partitions(["2013-01"])
+    lease = taken(coordinator)
+    block = finished(attempt, 2)
+    manifest = Path(block.address)
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | changes))
+    digest = hashlib.sha256(manifest.read_bytes()).hexdigest()
+    coordinator.complete(lease, [replace(block, digest=digest)])
+
+
+@pytest.mark.parametrize(
+    "path", ["../../../../etc/passwd", "/etc/passwd", "a/../../x", "a//x", "./x", "..", "", "year=1/./x"]
+)
+def test_b8_a_manifest_names_files_below_its_own_directory_only(
+    attempt: Attempt, coordinator: SourceCoordinator, path: str
+) -> None:
+    """B8: a reader would have been led to any file that it may read."""
+    tampered(attempt, coordinator, files=[[path, 1, 1, 0]])
+    with pytest.raises(OutputError, match="names a file outside its own directory: "):
+        published_manifests(coordinator.store, "flights", "clean")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "file:///etc/passwd",
+        "/etc/_manifest.json",
+        "{root}/_attempts/{other}/_attempt=1-n-p/_block=clean-1/_manifest.json",
+        "{root}/_attempts/{own}/_attempt=1-n-p/_block=clean-1/x.json",
+        "{root}/../_attempts/{own}/_attempt=1-n-p/_block=clean-1/_manifest.json",
+        "{root}/_attempts/{own}/../_attempt=1-n-p/_block=clean-1/_manifest.json",
+        "http://example.org/_attempts/{own}/_attempt=1-n-p/_block=clean-1/_manifest.json",
+    ],
+)
+def test_b8_a_manifest_follows_manifests_of_its_partition_only(
+    attempt: Attempt, coordinator: SourceCoordinator, tmp_path: Path, address: str
+) -> None:
+    """B8: nor to any manifest."""
+    own, other = (partition_directory(SOURCE, key) for key in ("2013-01", "2013-02"))
+    tampered(attempt, coordinator, follows=[address.format(root=tmp_path, own=own, other=other), "0" * 64])
+    with pytest.raises(OutputError, match="follows something that is no manifest of this partition: "):
+        published_manifests(coordinator.store, "flights", "clean")
+
+
+def test_b8_a_chain_may_go_on_below_an_earlier_output_root(tmp_path: Path, coordinator: SourceCoordinator) -> None:
+    """B8: an output root that was moved between two passes is no attack."""
+    coordinator.create_partitions(["2013-01"])
+    first, second = (
+        Attempt(str(tmp_path / root), SOURCE, "2013-01", Fence(number, "n"), "a store")
+        for number, root in enumerate(("before", "now"), 1)
+    )
+    earlier = finished(first, 2)
+    later = finished(second, 3, follows=Reference(earlier.address, earlier.digest))
+    coordinator.complete(taken(coordinator), [later])
+    assert [manifest.rows for manifest in published_manifests(coordinator.store, "flights", "clean")] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"[" * 100_000, "nested deeper than"),
+        (b'{"a":' * 100_000, "nested deeper than"),
+        (b'{"version":1,"version":1}', "names 'version' twice"),
+        (b'{"version":NaN}', "NaN is no number of JSON"),
+        (b'{"version":1e999}', "1e999 is too large a number"),
+        (b'{"version":1}', "is no manifest"),
+        (b"[]", "is no manifest"),
+        (b"\xff", "is no manifest"),
+        (b'{"version":2}', "was written by newer code"),
+    ],
+)
+def test_b8_what_is_no_manifest_is_one_clear_error(content: bytes, problem: str) -> None:
+    """B8: a deep one raised RecursionError, a strange one TypeError."""
+    with pytest.raises(OutputError) as caught:
+        Manifest.from_bytes(content, "/x/_manifest.json")
+    assert problem in str(caught.value)
+
+
+def test_b8_sizes_are_limited_before_anything_is_parsed(monkeypatch: pytest.MonkeyPatch, attempt: Attempt) -> None:
+    """B8: of manifests that are read, and of those that are written."""
+    monkeypatch.setattr("airflow_coordination.outputs.manifests.MAX_MANIFEST_BYTES", 100)
+    with pytest.raises(OutputError, match="101 bytes, the limit is 100"):
+        Manifest.from_bytes(b"?" * 101, "/x/_manifest.json")
+    with pytest.raises(OutputError, match=r"would have a manifest of \d+ bytes, the limit is 100"):
+        finished(attempt, 2)
