@@ -38,6 +38,7 @@ test-suite: .venv/ready
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
+	@scripts/system_packages.sh postgresql
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: test-system

@@ -69,7 +69,10 @@ def moto_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[str]:
-    """URL of the session's cluster: its maintenance database."""
+    """URL of the session's cluster: its maintenance database. Trials of mutants share one among them."""
+    if shared := os.environ.get("COORDINATION_TEST_CLUSTER"):
+        yield shared
+        return
     with private_postgres() as url:
         yield url
 

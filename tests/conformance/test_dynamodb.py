@@ -30,6 +30,8 @@ def _factory(endpoint: str) -> StoreFactory:
 
 
 class TestMoto(StoreConformance):
+    writers = 2  # a lock before moto lets one request in at a time: more of them only wait longer
+
     @pytest.fixture
     def store_factory(self, moto_server: str) -> StoreFactory:
         return _factory(moto_server)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from tests.mutants.broken import acquiring, dynamodb, keeping, outputs, settling, sqlite, steps, supplying, tenures
+from tests.mutants.broken import (
+    acquiring,
+    dynamodb,
+    keeping,
+    outputs,
+    postgresql,
+    settling,
+    sqlite,
+    steps,
+    supplying,
+    tenures,
+)
 from tests.mutants.mutant import Mutant, Simulated
 
-_TABLES = (settling, steps, tenures, acquiring, supplying, sqlite, dynamodb, keeping, outputs)
+_TABLES = (settling, steps, tenures, acquiring, supplying, sqlite, postgresql, dynamodb, keeping, outputs)
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
 

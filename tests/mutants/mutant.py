@@ -31,9 +31,11 @@ class Tested:
     """A test is to catch it, for what no simulation can see.
 
     :param node: its pytest node.
+    :param postgresql: whether it asks a real server of PostgreSQL, which all such trials share.
     """
 
     node: str
+    postgresql: bool = False
 
 
 class DoesNotApply(Exception):

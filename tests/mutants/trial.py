@@ -25,7 +25,16 @@ from tests.mutants.catalogue import CONTROLS, MUTANTS
 from tests.mutants.hook import install
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
-LIBRARIES: Final = ("alembic", "boto3", "greenlet", "hypothesis", "moto", "pytest", "sqlalchemy.dialects.sqlite")
+LIBRARIES: Final = (
+    "alembic",
+    "boto3",
+    "greenlet",
+    "hypothesis",
+    "moto",
+    "psycopg",
+    "pytest",
+    "sqlalchemy.dialects.sqlite",
+)
 """What most trials import, and nothing that imports the package."""
 
 

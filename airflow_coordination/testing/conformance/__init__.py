@@ -12,7 +12,8 @@ function that returns a new, empty store whose clock is the one it is given. pyt
             return lambda clock: MyStore(tmp_path / "store", clock=clock)
 
 The kit sets the store up, and closes it after each test. Time moves only through the clock, so nothing
-waits. A store without the fused step says so (``has_fused_step = False``) and those tests are skipped.
+waits. A store without the fused step says so (``has_fused_step = False``) and those tests are skipped. Up to
+sixteen threads share the store in some tests; ``writers = 1`` in the test class skips these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pytest
 
 _PARTS = [
     "acquisition",
+    "concurrency",
     "coordinating",
     "creation",
     "endings",

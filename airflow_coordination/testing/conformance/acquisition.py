@@ -214,3 +214,15 @@ class Acquisition:
         assert bench.acquire().key == "good-1"
         assert bench.acquire().key == "good-2"
         assert bench.next() is None
+
+    def test_e17_a_renewed_lease_holds_up_nobody(self, bench: Workbench) -> None:
+        """E17: it is first by its priority and, in a store that moves its index seldom, by the time in the index."""
+        bench.create(PartitionIdentifier("renewed", priority=-1), "expired")
+        renewed = bench.acquire("renewed")
+        bench.acquire("expired")
+        bench.clock.advance(4 * MINUTE)
+        assert bench.renew(renewed).applied
+        bench.clock.advance(7 * MINUTE)
+        assert [key for key, _ in bench.store.claimable(bench.source, 9)] == ["expired"]
+        assert bench.acquire().key == "expired"
+        assert bench.next() is None

@@ -79,6 +79,15 @@ class Creation:
         assert other.create("k") == Created(created=1)
         assert bench.drained() == other.drained() == ["k"]
 
+    def test_e17_what_other_sources_have_says_nothing(self, bench: Workbench) -> None:
+        """E17: neither a tombstone nor another payload under the same key."""
+        other = Workbench(bench.store, bench.clock, source="other|PARTITION")
+        bench.create("deleted", PartitionIdentifier("different", {"of": "flights"}))
+        bench.act(Action.DELETE, "deleted")
+        assert other.create("deleted", "different", op=bench.op()) == Created(created=2)
+        assert other.create("deleted", "different", op=bench.op()) == Created(existing=2)
+        assert bench.get("deleted").deleted
+
     def test_a_tombstone_is_not_revived_by_a_repeated_old_creation(self, bench: Workbench) -> None:
         bench.create("k", op="op-1")
         bench.act(Action.DELETE, "k")

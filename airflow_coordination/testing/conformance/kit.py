@@ -9,6 +9,7 @@ import pytest
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.acquisition import Acquisition
+from airflow_coordination.testing.conformance.concurrency import Concurrency
 from airflow_coordination.testing.conformance.coordinating import Coordinating
 from airflow_coordination.testing.conformance.creation import Creation
 from airflow_coordination.testing.conformance.endings import Endings
@@ -40,6 +41,7 @@ class StoreConformance(
     Hostile,
     Coordinating,
     LostAnswers,
+    Concurrency,
 ):
     """Every row of the protocol's table, on one store. Subclasses give the fixture ``store_factory``."""
 

@@ -72,6 +72,14 @@ class People:
         assert (again.applied, again.partition) == (False, bench.get("k"))
         assert bench.get("k").last_op == write.op
 
+    @pytest.mark.parametrize("action", list(Action))
+    def test_e17_nobody_acts_on_a_tombstone(self, bench: Workbench, action: Action) -> None:
+        """E17: though its status, token and last write are as seen."""
+        bench.create("k")
+        tombstone = bench.act(Action.DELETE, "k")
+        assert not bench.store.act(bench.acting(action, tombstone)).applied
+        assert bench.get("k") == tombstone
+
     def test_an_action_on_nothing_is_refused(self, bench: Workbench) -> None:
         seen = bench.new("k")
         gone = bench.act(Action.DELETE, "k")

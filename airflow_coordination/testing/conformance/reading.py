@@ -54,6 +54,14 @@ class Reading:
         assert list(bench.store.claimable(bench.source, 100)) == expected
         assert bench.drained() == [key for key, _ in expected]
 
+    def test_e17_hints_are_of_what_is_due(self, bench: Workbench) -> None:
+        """E17: not of what is closed or delayed until later."""
+        bench.close(bench.new("closed"))
+        bench.give_up(bench.new("delayed"), MINUTE)
+        assert list(bench.store.claimable(bench.source, 9)) == []
+        bench.clock.advance(MINUTE)
+        assert [key for key, _ in bench.store.claimable(bench.source, 9)] == ["closed", "delayed"]
+
     def test_counts_name_all_statuses(self, bench: Workbench) -> None:
         assert bench.store.counts(bench.source) == dict.fromkeys(S, 0)
         for number, status in enumerate(S):

@@ -109,3 +109,15 @@ class Sweeping:
         other = Workbench(bench.store, bench.clock, source="other|PARTITION")
         assert other.sweep() == Swept()
         assert bench.sweep() == Swept(reopened=1)
+
+    def test_e17_a_sweep_is_not_held_up_by_other_sources(self, bench: Workbench) -> None:
+        """E17: what is due there longer uses up no limit here, and is left alone under the same key."""
+        other = Workbench(bench.store, bench.clock, source="other|PARTITION")
+        before = []
+        for key in ("longer due", "k"):
+            before.append(other.new(key))
+            bench.clock.advance(MINUTE)
+        bench.new("k")
+        bench.expire()
+        assert bench.sweep(limit=1) == Swept(reclaimed=1)
+        assert [other.get(held.key) for held in before] == before

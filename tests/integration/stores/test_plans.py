@@ -166,3 +166,42 @@ def test_p4_the_mark_moves_with_acquisitions_and_is_forgotten_at_the_end(postgre
     assert [p.key if p else None for p in found] == ["urgent", "b", None]
     store.close()
     late.close()
+
+
+@pytest.mark.postgres
+def test_e17_what_was_committed_late_is_found_when_nothing_else_is_left(postgres_store_url: str) -> None:
+    """E17: its place is below the mark, because another supplier's page was numbered later and committed before."""
+    store = open_store(postgres_store_url)
+    assert isinstance(store, PostgresStore)
+    store.create(creation(["a", "late", "b"]))
+    with psycopg.connect(postgres_store_url.replace("+psycopg", "")) as elsewhere:
+        elsewhere.execute("UPDATE coordination_partitions SET ready = NULL WHERE source_partition_key = 'late'")
+        elsewhere.commit()
+        found = [store.acquire_next(following()), store.acquire_next(following())]
+        elsewhere.execute("UPDATE coordination_partitions SET ready = 3 WHERE source_partition_key = 'late'")
+        elsewhere.commit()
+        found.append(store.acquire_next(following()))
+    store.close()
+    assert [p.key if p else None for p in found] == ["a", "b", "late"]
+
+
+@pytest.mark.postgres
+def test_e17_an_acquisition_from_the_mark_walks_over_nothing_that_is_used_up(postgres_store_url: str) -> None:
+    """E17: neither when it looks for the heads, nor when it locks the first free row."""
+    store = open_store(postgres_store_url)
+    assert isinstance(store, PostgresStore)
+    store.create(creation([f"k{number:05}" for number in range(3_000)]))
+    with psycopg.connect(postgres_store_url.replace("+psycopg", "")) as elsewhere:
+        elsewhere.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        elsewhere.execute("SELECT count(*) FROM coordination_partitions")
+        use_up = "UPDATE coordination_partitions SET ready = NULL WHERE source_partition_key < 'k02500'"
+        store.database.fetch(Call("use up"), Statement(use_up, ()), {})
+        first = store.get(SOURCE, "k02500")
+        assert first is not None
+        text = acquire.acquire_next(store.database.dialect, new_first=False)
+        statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
+        parameters = {**PARAMETERS, "mark_priority": first.priority, "mark_position": first.ordinal}
+        plan = [line for [line] in store.database.fetch(LOOK, statement, parameters)]
+    store.close()
+    [read, *_] = re.findall(r"Buffers: shared hit=(\d+)", " ".join(plan))
+    assert int(read) < 60, plan

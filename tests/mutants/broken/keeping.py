@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         "silence is no loss",
         _HEARTBEAT,
-        "            if self._clock.monotonic() < self._lease.chain.deadline:\n",
-        "            if self._clock.monotonic() >= 0:\n",
+        "        if self._clock.monotonic() < self._lease.chain.deadline:\n",
+        "        if self._clock.monotonic() >= 0:\n",
         "L7: work goes on past its lease's own deadline while the store is silent",
         _beat("test_l7_it_stops_by_its_own_deadline_when_the_store_is_silent"),
     ),

@@ -39,8 +39,8 @@ MUTANTS = (
         "stores.sql.statements.order",
         '        really = f"AND {age} <= {dialect.now}" + (""',
         '        really = "" + (""',
-        "S8: a lease that was renewed is taken by the time in the index, which moves seldom",
-        _SIMULATED,
+        "L3: a lease that was renewed holds up what is behind it, by the time in the index, which moves seldom",
+        _kit("test_e17_a_renewed_lease_holds_up_nobody"),
     ),
     Mutant(
         "SQL: token not raised",
@@ -189,8 +189,8 @@ MUTANTS = (
     Mutant(
         "SQL: healthy lease reclaimed",
         _SWEEP,
-        'WHERE {_due(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")}',
-        "WHERE {_due(dialect, Timed.HELD)}",
+        'WHERE {_swept(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")}',
+        "WHERE {_swept(dialect, Timed.HELD)}",
         "S8: a renewed lease is reclaimed by the time in the index, which moves seldom",
         _SIMULATED,
     ),
@@ -205,8 +205,8 @@ MUTANTS = (
     Mutant(
         "SQL: last lost lease does not park",
         _SWEEP,
-        '_PARKS = f"{_LOST} >= :max_lost"',
-        '_PARKS = f"{_LOST} > :max_lost"',
+        '_PARKS = f"{_LOST} >= {MAX_LOST}"',
+        '_PARKS = f"{_LOST} > {MAX_LOST}"',
         "L5: a poison partition is not parked at its maximum",
         _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
     ),

@@ -15,6 +15,8 @@ OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
 
 
 class TestSimulatedEngine(StoreConformance):
+    writers = 1  # the engine is for one thread; its races are the simulation's
+
     @pytest.fixture
     def store_factory(self, monkeypatch: pytest.MonkeyPatch) -> StoreFactory:
         monkeypatch.setattr(creating, "PARALLEL", 1)

@@ -28,7 +28,11 @@ def granted(dialect: Dialect, ended: Outcome) -> str:
 
 
 def claimable(dialect: Dialect) -> str:
-    """Return the condition *claimable* for a row whose key is known."""
+    """Return the condition *claimable* for a row whose key is known.
+
+    An acquisition by query has looked for such a row and locked it; that it *is* claimable stands in its update all the
+    same, so that a mistake in the search can leave a partition waiting, but never take a healthy lease.
+    """
     return f"""(
         ready IS NOT NULL
         OR timed IN ({Timed.DELAYED:d}, {Timed.CLOSED:d}) AND due_at <= {dialect.now}
@@ -39,7 +43,8 @@ def acquire_next(dialect: Dialect, *, new_first: bool, only: str = "") -> str:
     """Return the statement that acquires whatever is first in the order; ``only`` is a further condition on the row."""
     first = first_claimable(dialect, new_first=new_first, only=only)
     return f"""UPDATE {PARTITIONS} SET {granted(dialect, Outcome.LOST)}
-        WHERE source_identifier = :source AND source_partition_key = {first} RETURNING {PARTITION}"""
+        WHERE source_identifier = :source AND source_partition_key = {first} AND {claimable(dialect)}
+        RETURNING {PARTITION}"""
 
 
 def acquire_key(dialect: Dialect) -> str:

@@ -44,10 +44,10 @@ def end_with_heads(dialect: Dialect, *, slot: int, keep_progress: bool, clear_st
     return f"WITH {ending} SELECT source_partition_key FROM done"
 
 
-def _one_key(dialect: Dialect) -> str:
-    """Return the key of one partition if it can be had without waiting, as an expression: two such steps may cross."""
+def _one_key() -> str:
+    """Return the key of one partition if nobody is changing it, as an expression: two such steps may cross."""
     return f"""(SELECT source_partition_key FROM {PARTITIONS} WHERE source_identifier = :source
-        AND source_partition_key = :key {_NOT_THE_ENDED} AND {acquire.claimable(dialect)} FOR UPDATE SKIP LOCKED)"""
+        AND source_partition_key = :key {_NOT_THE_ENDED} FOR UPDATE SKIP LOCKED)"""
 
 
 def end_and_acquire(
@@ -62,10 +62,10 @@ def end_and_acquire(
 ) -> str:
     """Return the statement that ends one tenure and, only if this execution did, starts the next."""
     ending = _ending(dialect, slot=slot, keep_progress=keep_progress, clear_staged=clear_staged, with_heads=with_heads)
-    key = _one_key(dialect) if by_key else acquire.first_claimable(dialect, new_first=new_first, only=_NOT_THE_ENDED)
+    key = _one_key() if by_key else acquire.first_claimable(dialect, new_first=new_first, only=_NOT_THE_ENDED)
     following = f"""UPDATE {PARTITIONS} SET {acquire.granted(dialect, Outcome.LOST)}
         WHERE EXISTS (SELECT 1 FROM done) AND source_identifier = :source AND source_partition_key = {key}
-        RETURNING {PARTITION}"""
+        AND {acquire.claimable(dialect)} RETURNING {PARTITION}"""
     return f"""WITH {renamed(ending, "ended_")}, following AS ({following})
         SELECT answer.applied, following.* FROM (SELECT count(*) AS applied FROM done) AS answer
         LEFT JOIN following ON true"""

@@ -13,13 +13,21 @@ _PARKS = f"{_LOST} >= {MAX_LOST}"
 _BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
 
 
-def _due(dialect: Dialect, timed: Timed, also: str = "") -> str:
-    due = f"""SELECT source_partition_key FROM {PARTITIONS}
-        WHERE source_identifier = :source AND timed = {timed:d} AND due_at <= {dialect.now} {also}
+def found(dialect: Dialect, due: str) -> str:
+    """Return a comparison with the keys of what is due and nobody else is changing, the longest due first."""
+    query = f"""SELECT source_partition_key FROM {PARTITIONS} WHERE source_identifier = :source AND {due}
         ORDER BY due_at LIMIT :limit"""
     # As a join, PostgreSQL may run the query again for each row, and would lock further rows each time.
-    keys = f"= ANY (ARRAY ({due} FOR UPDATE SKIP LOCKED))" if dialect.locks else f"IN ({due})"
-    return f"source_identifier = :source AND source_partition_key {keys}"
+    return f"= ANY (ARRAY ({query} FOR UPDATE SKIP LOCKED))" if dialect.locks else f"IN ({query})"
+
+
+def _swept(dialect: Dialect, timed: Timed, also: str = "") -> str:
+    """Return the condition on a row that is swept: it is due by itself, whatever the search has found.
+
+    As IS TRUE, the condition leaves the update to the primary key, and the index to the search.
+    """
+    due = f"timed = {timed:d} AND due_at <= {dialect.now} {also}"
+    return f"""source_identifier = :source AND source_partition_key {found(dialect, due)} AND ({due}) IS TRUE"""
 
 
 def reclaim(dialect: Dialect) -> str:
@@ -33,7 +41,7 @@ def reclaim(dialect: Dialect) -> str:
         position = partition_ownership_timeout, ready = CASE WHEN {_PARKS} THEN NULL ELSE {Ready.CRASHED:d} END,
         timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = :op, updated_at = {dialect.now},
         partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
-        WHERE {_due(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")}
+        WHERE {_swept(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")}
         RETURNING source_partition_status"""
 
 
@@ -41,10 +49,10 @@ def reopen(dialect: Dialect) -> str:
     """Return the statement that reopens what is CLOSED until now."""
     return f"""UPDATE {PARTITIONS} SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at,
         position = reopen_at, ready = {Ready.REOPENED:d}, timed = NULL, due_at = NULL, reopen_at = NULL,
-        last_op = :op, updated_at = {dialect.now} WHERE {_due(dialect, Timed.CLOSED)} RETURNING 1"""
+        last_op = :op, updated_at = {dialect.now} WHERE {_swept(dialect, Timed.CLOSED)} RETURNING 1"""
 
 
 def promote(dialect: Dialect) -> str:
     """Return the statement that queues delayed partitions whose time has come; nothing else of them changes."""
     return f"""UPDATE {PARTITIONS} SET ready = {Ready.RETURNED:d}, position = ordinal, timed = NULL, due_at = NULL
-        WHERE {_due(dialect, Timed.DELAYED)}"""
+        WHERE {_swept(dialect, Timed.DELAYED)}"""
