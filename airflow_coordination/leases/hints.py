@@ -16,6 +16,8 @@ from airflow_coordination.leases.errors import StoreMismatchError
 from airflow_coordination.leases.names import check_key
 
 _PREFIX: Final = "hint:1"
+LONGEST_HINT: Final = 16_384
+"""Bytes; a key's every byte may be written as three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,9 @@ def decode_hint(text: str, store_id: str) -> Hint:
     """Return the hint in ``text``; any other text is a bare partition key.
 
     :raises StoreMismatchError: when the hint was made on another store.
-    :raises InvalidKeyError: when the text cannot be a key either.
+    :raises InvalidKeyError: when the text cannot be a key either, or is none.
     """
+    check_key(text, "hint", LONGEST_HINT)
     body, _, checksum = text.rpartition(":")
     if not body.startswith(f"{_PREFIX}:") or checksum != f"{zlib.crc32(body.encode('utf-8', 'replace')):08x}":
         return Hint(check_key(text, "hint"))

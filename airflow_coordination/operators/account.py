@@ -55,7 +55,4 @@ class Account:
 
     def _begin(self, key: str, fence: Fence) -> None:
         self.tenures.began(key, fence)
-        try:
-            self._label.show(key)
-        except Exception as error:  # it is not worth the work
-            log.warning("Airflow could not be told of partition %a: %s", key, error)
+        self._label.show(key)

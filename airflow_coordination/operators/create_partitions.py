@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import BaseOperator
-
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.telemetry import task_stats
+from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SettingsError, SourceCoordinator, Supplier
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 
-class CreatePartitionsOperator(BaseOperator):
+class CreatePartitionsOperator(TextFields):
     """Runs a supplier under the source's global-state lease and creates the partitions it gives that do not exist.
 
     Pushes ``{"created": …, "existing": …, "changed": […], "rival": …}``. While a rival runs the same supplier
@@ -34,6 +33,7 @@ class CreatePartitionsOperator(BaseOperator):
     """
 
     template_fields: Sequence[str] = ("source", "partition_prefix")
+    text_fields: Sequence[str] = template_fields
     ui_color = "#e6f4ea"
 
     def __init__(

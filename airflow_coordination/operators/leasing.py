@@ -7,13 +7,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperator
+from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.telemetry import task_stats
+from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.operators.choice import Choice, Done, Memory
 from airflow_coordination.operators.labels import show_partition
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 NOTHING_TO_DO: Final = "nothing to do"
 
 
-class LeasedOperator(BaseOperator):
+class LeasedOperator(TextFields):
     """Takes the arguments of leased work, and chooses the lease of a try. Goes before the operator that does the work.
 
     :param source: the source's name. (templated)
@@ -49,6 +50,7 @@ class LeasedOperator(BaseOperator):
     """
 
     lease_fields: Sequence[str] = ("source", "hint", "partition_prefix", "output_root")
+    text_fields: Sequence[str] = lease_fields
 
     def __init__(
         self,

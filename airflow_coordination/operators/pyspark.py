@@ -54,6 +54,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         *LeasedOperator.lease_fields,
         *PythonOperator.template_fields,
     )
+    text_fields: Sequence[str] = ("conn_id", *LeasedOperator.lease_fields)
     ui_color = "#e8f0fe"
 
     def __init__(

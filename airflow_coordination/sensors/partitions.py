@@ -19,6 +19,7 @@ from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
+from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SettingsError
 from airflow_coordination.sensors.looks import Looks
 from airflow_coordination.sensors.outlook import Judge, Look, OnIdle, OnParked, Terms, Until, Verdict
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 
-class PartitionsSensor(BaseSensorOperator):
+class PartitionsSensor(TextFields, BaseSensorOperator):
     """Sweeps a source at every poke: reopens what is due, reclaims what its owner lost; and waits.
 
     Until ``claimable`` it returns hints, short strings to expand a ``LeasedSparkSubmitOperator`` over. When nothing
@@ -54,6 +55,7 @@ class PartitionsSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("source", "partition_prefix")
+    text_fields: Sequence[str] = template_fields
     ui_color = "#fdf3d8"
 
     def __init__(

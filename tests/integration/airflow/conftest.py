@@ -81,11 +81,12 @@ def process(tmp_path, monkeypatch, run_dag, request):
     monkeypatch.setenv("PATH", str(submit.parent), prepend=":")
     job = tmp_path / "job.py"
 
-    def run(body, **arguments):
+    def run(body, hint="a", native=False, **arguments):
         job.write_text(textwrap.dedent(body))
         own = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0), "source": "flights"}
-        with DAG(request.node.name.replace("[", "_").replace("]", ""), schedule=None) as dag:
-            LeasedSparkSubmitOperator.partial(task_id="process", **own | arguments).expand(hint=["a"])
+        name = request.node.name.replace("[", "_").replace("]", "")
+        with DAG(name, schedule=None, render_template_as_native_obj=native) as dag:
+            LeasedSparkSubmitOperator.partial(task_id="process", **own | arguments).expand(hint=[hint])
         run = run_dag(dag)
         [ti] = run.get_task_instances()
         return ti

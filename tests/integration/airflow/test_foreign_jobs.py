@@ -224,6 +224,38 @@ def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
     assert (flights.partition(hostile).failures, flights.partition("a").failures) == (1, 0)
 
 
+@pytest.mark.parametrize("native", [False, True])
+def test_a13_text_is_text_in_a_dag_with_native_objects(process, flights, native):
+    """A13: the key 2013 completed its partition and then failed its task, for a number has no length."""
+    flights.create_partitions(["2013"])
+    ti = process("print('hello')", hint="2013", native=native, complete_on_success=True)
+    assert (ti.state, ti.rendered_map_index) == ("success", "2013")
+    assert flights.partition("2013").status is PartitionStatus.COMPLETED
+
+
+def test_b2_a_long_key_has_a_short_label_of_its_own(process, flights):
+    """B2: Airflow's PostgreSQL has room for 250 characters."""
+    key = "k" * 1_000
+    flights.create_partitions([key])
+    ti = process("print('hello')", hint=key, complete_on_success=True)
+    assert ti.state == "success"
+    assert len(ti.rendered_map_index) == 250
+    assert ti.rendered_map_index.startswith("kkk")
+    assert flights.partition(key).status is PartitionStatus.COMPLETED
+
+
+def test_b2_a_label_that_airflow_does_not_take_does_not_fail_the_work(process, flights, monkeypatch):
+    """B2."""
+    from airflow.sdk.execution_time import comms
+
+    def refuse(**_):
+        raise RuntimeError("500: Server Error")
+
+    monkeypatch.setattr(comms, "SetRenderedMapIndex", refuse)
+    assert process("print('hello')", complete_on_success=True).state == "success"
+    assert flights.partition("a").status is PartitionStatus.COMPLETED
+
+
 def test_the_link_to_the_spark_ui_is_there_as_soon_as_the_driver_reports_it(process, flights):
     ti = process(
         """

@@ -1,0 +1,73 @@
+"""Labels that fit (B2), and templated fields that are text (A13)."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.leases.hints import decode_hint, encode_hint
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.operators.labels import LONGEST_LABEL, label_of, show_partition
+from airflow_coordination.sensors import PartitionsSensor
+
+LIKE_LITERALS = ["2013", "1_000", "1e3", "True", "None", "['a']", "'a'", "0x10"]
+
+
+def supplier(state):
+    return []
+
+
+def job(spark, lease, *args):
+    return None
+
+
+@pytest.mark.parametrize("text", LIKE_LITERALS)
+def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
+    """A13: every templated field of ours; what is not ours, such as op_args, is rendered as the DAG says."""
+    with DAG("native", schedule=None, render_template_as_native_obj=True):
+        ours = {"source": "{{ text }}", "partition_prefix": "{{ text }}"}
+        leased = {**ours, "hint": text, "output_root": "{{ text }}"}
+        operators = [
+            CreatePartitionsOperator(task_id="create", supplier=supplier, **ours),
+            PartitionsSensor(task_id="ready", **ours),
+            LeasedSparkSubmitOperator(task_id="spark", application="j.py", application_args=["{{ text }}"], **leased),
+            LeasedPySparkOperator(task_id="py", python_callable=job, op_args=["{{ text }}"], **leased),
+        ]
+    for operator in operators:
+        operator.render_template_fields({"text": text})
+        fields = leased if "hint" in operator.template_fields else ours
+        assert {name: getattr(operator, name) for name in fields} == dict.fromkeys(fields, text)
+    assert operators[3].op_args[0] != text, "as the DAG says"
+
+
+@pytest.mark.parametrize("key", [2013, 1.5, None, [], b"a"])
+def test_a13_a_hint_that_is_no_text_is_named(key):
+    """A13: ``expand(hint=[2013])`` was an AttributeError."""
+    with pytest.raises(InvalidInputError, match="hint="):
+        decode_hint(key, "store")
+
+
+def test_a13_the_longest_hint_is_still_one():
+    """A13: a hint is longer than its key."""
+    key = "é" * 1_024
+    assert decode_hint(encode_hint("store", key, 7), "store").key == key
+
+
+def test_b2_a_label_fits_and_tells_keys_apart():
+    """B2."""
+    labels = {label_of("k" * length) for length in (LONGEST_LABEL, LONGEST_LABEL + 1, 2_048)}
+    assert len(labels) == 3
+    assert {len(label) for label in labels} == {LONGEST_LABEL}
+    assert label_of("2013-01") == "2013-01"
+
+
+def test_b2_a_task_without_a_label_goes_on(caplog):
+    """B2: whatever Airflow makes of a label."""
+    with caplog.at_level(logging.WARNING):
+        show_partition({}, "a\nb")
+    assert "Airflow could not be told of partition 'a\\nb'" in caplog.text
+    context = {"ti": SimpleNamespace(map_index=3), "task": SimpleNamespace(dag=None)}
+    show_partition(context, "k" * 300)
+    assert len(context["partition"]) == LONGEST_LABEL
