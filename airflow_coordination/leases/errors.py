@@ -42,14 +42,16 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
-def printable(text: str, limit: int = 2_000) -> str:
+def printable(text: str, limit: int = 2_000, keep: str = "") -> str:
     """Return ``text`` as one line: line breaks, control and bidi characters escaped, at most ``limit`` characters.
 
     What comes from outside can then neither forge a line of a log nor steer a terminal.
+
+    :param keep: characters that stay, such as line breaks where a text has several lines by right.
     """
     shortened = text[:limit]
     if not shortened.isprintable():
-        shortened = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shortened)[:limit]
+        shortened = "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in shortened)[:limit]
     return shortened
 
 

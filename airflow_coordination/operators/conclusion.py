@@ -22,7 +22,7 @@ from airflow_coordination.leases import (
     PartitionStatus,
     SourceCoordinator,
 )
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.errors import printable, shown
 from airflow_coordination.operators.tenures import Tenures, is_of_task
 from airflow_coordination.spark.scrubbing import MAX_TEXT, without_secrets
 
@@ -61,7 +61,8 @@ class End:
 
 def _without_secrets(error: BaseException) -> str:
     """Return the end of the error's text as the store may keep it: a driver can print anything (promise X4)."""
-    return without_secrets(str(redact(str(error)[-MAX_TEXT:])))[-MAX_REASON:] or type(error).__name__
+    text = without_secrets(str(redact(str(error)[-MAX_TEXT:])))[-MAX_REASON:]
+    return printable(text, keep="\n\t") or type(error).__name__
 
 
 def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: End) -> None:

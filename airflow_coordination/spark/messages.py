@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Final
 
+from airflow_coordination.leases.errors import printable
 from airflow_coordination.spark.scrubbing import without_secrets
 
 MAX_ERROR: Final = 2_000
@@ -25,8 +26,8 @@ def error_text(error: BaseException) -> str:
     message = _without_jvm(told)
     outer = f"{type(error).__name__}: {message}" if message else type(error).__name__
     cause = _innermost(told) or _innermost(_stack_of(error))
-    both = outer if not cause or message.startswith(cause) else f"{cause[:MAX_ERROR]}\n… in {outer}"
-    return without_secrets(both)[:MAX_ERROR]
+    both = outer if not cause or message.startswith(cause) else f"{without_secrets(cause)[:MAX_ERROR]}\n… in {outer}"
+    return printable(without_secrets(both), MAX_ERROR, "\n\t")
 
 
 def stack_text(error: BaseException) -> str:

@@ -177,6 +177,16 @@ def test_b3_printable_text_is_one_line(text, short):
     assert printable(text, 5) == short[:5]
 
 
+def test_b3_an_error_that_is_kept_steers_no_terminal():
+    """B3: it is printed by the task, by the next one, and by the command line."""
+    from airflow_coordination.operators.conclusion import End
+    from airflow_coordination.spark.messages import error_text
+
+    error = ValueError("row 7\nis \x1b[2J\u202e odd")
+    assert error_text(error) == "ValueError: row 7\nis \\x1b[2J\\u202e odd"
+    assert End(True, False, error).reason.endswith("row 7\nis \\x1b[2J\\u202e odd")
+
+
 def test_b3_only_lines_with_this_submissions_word_are_reports(monkeypatch):
     """B3: what was the whole marker before is output like any other."""
     from airflow_coordination.hooks.credentials import Driver
