@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
@@ -13,6 +13,7 @@ from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, C
 from airflow_coordination.cli.place import Place
 from airflow_coordination.cli.standalone import open_place, run
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.findings import Finding
 
 _CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
 
@@ -42,7 +43,15 @@ def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
 
 def _place(args: argparse.Namespace) -> Place:
     """Return the place of ``--store``, otherwise of the connection."""
-    return open_place(args) if args.store else Place(lambda: _connected(args.conn_id))
+    if args.store:
+        return open_place(args)
+    return Place(lambda: _connected(args.conn_id), lambda: _around(args.conn_id))
+
+
+def _around(conn_id: str) -> Iterable[Finding]:
+    from airflow_coordination.hooks.examination import look_around
+
+    return look_around(conn_id)
 
 
 def _connected(conn_id: str) -> PartitionStore:

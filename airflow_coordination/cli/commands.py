@@ -77,7 +77,7 @@ _GRANTS: Final = (
 )
 
 _DOCTOR: Final = (
-    _option("--role", choices=iam.ROLES, default="worker", help="Whose permissions on DynamoDB (default: worker)"),
+    _option("--role", choices=("owner", *iam.ROLES), default="worker", help="Whose permissions (default: worker)"),
     OUTPUT,
 )
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.findings import Finding
 
 
 class Place:
     """A store, opened when a command first asks for it.
 
     :param opening: opens the store.
+    :param look_around: what ``doctor`` finds around the store, where there is more than a store.
     """
 
-    def __init__(self, opening: Callable[[], PartitionStore]) -> None:
+    def __init__(
+        self, opening: Callable[[], PartitionStore], look_around: Callable[[], Iterable[Finding]] = tuple
+    ) -> None:
         self._opening = opening
+        self.look_around = look_around
 
     @cached_property
     def store(self) -> PartitionStore:

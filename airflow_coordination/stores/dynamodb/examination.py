@@ -12,6 +12,7 @@ from airflow_coordination.stores.dynamodb import permissions
 from airflow_coordination.stores.dynamodb.iam import Role
 from airflow_coordination.stores.dynamodb.layout import Layout, check_shape, describe
 from airflow_coordination.stores.dynamodb.permissions import Seen, is_denial
+from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.findings import Finding, Verdict, finding_of, looked
 
@@ -44,6 +45,31 @@ def examine(store: DynamoDBStore, role: Role) -> Iterator[Finding]:
         ttl, finding = _time_to_live(store)
         yield finding
     yield from permissions.examine(store.table, role, Seen(exists, ttl))
+    if exists and _is_set_up(store):
+        yield from looked("other writers", lambda: _other_writers(store))
+
+
+def _is_set_up(store: DynamoDBStore) -> bool:
+    """Return whether there are sources to look at; if not, the look at the store says why."""
+    try:
+        return bool(store.store_id)
+    except CoordinationError as error:
+        return is_denial(error)
+
+
+def _other_writers(store: DynamoDBStore) -> Iterator[Finding]:
+    """Say whether Data Prepper has written a partition of a source of ours: two programs on one table lose work."""
+    call = Call("look for other writers", writes=False)
+    try:
+        sources = store.sources()
+        for source, _ in sources:
+            Queue(store.table).watch(call, source)
+    except CoordinationError as error:
+        if not is_denial(error):
+            raise
+        yield Finding("other writers", Verdict.UNKNOWN, "this role may not read the table", _BY_SETUP_ROLE)
+        return
+    yield Finding("other writers", Verdict.OK, f"none seen in {len(sources)} source(s)")
 
 
 def _absent() -> Finding:

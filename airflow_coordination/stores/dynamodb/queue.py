@@ -125,6 +125,14 @@ class Queue:
         """
         next(self.pages(call, source, PartitionStatus.COMPLETED, None, 1))
 
+    def watch(self, call: Call, source: str) -> None:
+        """Look for what another writer has written: at the first rows of every status.
+
+        :raises SchemaVersionError: naming the first such item.
+        """
+        for status in PartitionStatus:
+            next(self.pages(call, source, status, None, WATCHED), None)
+
     def delayed(self, call: Call, source: str, past: datetime, size: int) -> Iterator[list[Candidate]]:
         """Yield waiting partitions whose delay is over."""
         within = Key(it.STANDING).between(DELAYED, DELAYED + instant(past))

@@ -9,6 +9,9 @@ import pytest
 
 from airflow_coordination.leases import Lease, SchemaVersionError, SourceCoordinator
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.stores.dynamodb.examination import examine
+from airflow_coordination.stores.dynamodb.iam import Role
+from airflow_coordination.stores.findings import Finding, Verdict
 from benchmarks.dynamodb.requests import Requests
 from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
 from tests.integration.dynamodb.engine import Engine
@@ -208,3 +211,19 @@ def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper)
     assert sorted(done) == sorted([*(f"n{number:02}" for number in range(1, 15) if number != 10), "early", "late"])
     assert done.index("early") < done.index("late")
     assert BASE in prepper.owner
+
+
+def test_a3_doctor_finds_that_data_prepper_still_works_in_the_table(given: Given, prepper: DataPrepper):
+    """A3: a healthy lease of its own is enough, while there is work of ours that could be had."""
+    given.taken_over()
+    assert {row.verdict for row in writers(given)} == {Verdict.OK}
+    assert prepper.acquire() == key(0)
+    [row] = writers(given)
+    assert row.verdict is Verdict.WRONG
+    assert "was written by Data Prepper, or by hand, under the name of 'env1|s3-pipeline:node-a'" in row.found
+    assert row.remedy
+
+
+def writers(given: Given) -> list[Finding]:
+    """Return what is found of other writers."""
+    return [row for row in examine(given.store(), Role.WORKER) if row.check == "other writers"]

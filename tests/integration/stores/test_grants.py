@@ -11,11 +11,14 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from airflow_coordination import SourceCoordinator
+from airflow_coordination.cli.doctor_store import look_at_store
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.findings import Finding, Verdict
+from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
 from airflow_coordination.stores.sql.names import quote_name
 
@@ -182,6 +185,56 @@ def test_b6_what_a_role_does_not_need_it_may_not_do(place: Place) -> None:
             connection.execute(f"SET search_path = {quote_name(place.schema)}")
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement)
+
+
+def findings(place: Place, role: SqlRole, meant: SqlRole) -> dict[str, Finding]:
+    store = open_store(place.url(role))
+    try:
+        return {finding.check: finding for finding in look_at_store(store, meant)}
+    finally:
+        store.close()
+
+
+def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Place) -> None:
+    """A3, B6: a role that may only read was found well as a worker's."""
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    for role in (SqlRole.WORKER, SqlRole.READER):
+        place.sql(*grants(role, place.names(role)))
+    for role in SqlRole:
+        well = findings(place, role, role)
+        assert {one.verdict for one in well.values()} == {Verdict.OK}
+        assert well["permissions"].remedy == ""
+    lacking = findings(place, SqlRole.READER, SqlRole.WORKER)["permissions"]
+    assert lacking.verdict is Verdict.WRONG
+    assert "INSERT on coordination_audit, INSERT on coordination_heads" in lacking.found
+    assert "airflow coordination grants worker --database" in lacking.remedy
+    much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
+    assert "more than it needs: INSERT on coordination_audit" in much.found
+    assert much.remedy == "Revoke what it does not need"
+
+
+def test_e9_doctor_looks_whether_what_is_acknowledged_is_on_disk(place: Place) -> None:
+    """E9: and mentions what a failover to a replica that lags would lose."""
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    durable = findings(place, SqlRole.OWNER, SqlRole.OWNER)["durability"]
+    assert durable.found == "fsync on, full_page_writes on, synchronous_commit on"
+
+
+@pytest.mark.parametrize(
+    ("query", "host", "found", "remedy"),
+    [
+        ("", "db.example", "sslmode is missing: libpq encrypts only if the server offers it; whose", "Add sslmode="),
+        ("?sslmode=require", "db.example", "sslmode is require; whose server answers is not checked", "Add sslmode="),
+        ("?sslmode=verify-full", "db.example", "sslmode verify-full", ""),
+        ("", "127.0.0.1", "the server is on this host", ""),
+    ],
+)
+def test_b6_doctor_mentions_that_sslmode_is_missing(query: str, host: str, found: str, remedy: str) -> None:
+    """B6: without it libpq goes on unencrypted."""
+    finding = encryption(open_store(f"postgresql://ana@{host}/leases{query}"))  # type: ignore[arg-type]
+    assert finding.found.startswith(found)
+    assert finding.remedy.startswith(remedy)
+    assert bool(finding.remedy) is bool(remedy)
 
 
 def test_b6_the_command_prints_what_the_store_names(capsys: pytest.CaptureFixture[str]) -> None:

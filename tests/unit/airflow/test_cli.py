@@ -224,6 +224,7 @@ def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monke
     from airflow.cli import cli_parser
 
     monkeypatch.setenv("AIRFLOW_CONN_C", json.dumps({"conn_type": "coordination", "host": url}))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", "spark://local")
     parser = cli_parser.get_parser()
     args = parser.parse_args(["coordination", "list", "--source", "flights", "--conn-id", "c", "-o", "json"])
     args.func(args)
@@ -255,10 +256,11 @@ def doctors_rows(capsys, *argv):
     return code, {row["check"]: row for row in json.loads(capsys.readouterr().out)}
 
 
+@pytest.mark.usefixtures("java")
 def test_doctor_finds_a_store_well(flights, url, capsys):
     code, rows = doctors_rows(capsys, "--store", url)
     assert code == 0
-    assert list(rows) == ["pyspark", "provider", "store", "clock"]
+    assert list(rows) == ["pyspark", "java", "provider", "store", "clock"]
     assert {row["verdict"] for row in rows.values()} == {"ok"}
     assert rows["store"]["found"] == f"{flights.store.store_id} at {url}; its schema fits this code"
 

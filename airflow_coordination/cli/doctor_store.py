@@ -1,0 +1,64 @@
+"""What ``doctor`` looks at in the store: that it answers, its clock, and what each back end says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.findings import Finding, Verdict, looked
+
+MAX_SKEW: Final = timedelta(seconds=5)
+"""How far this host's clock may be from the store's; DynamoDB's answers give whole seconds."""
+
+
+def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:
+    """Yield what there is to say of ``store``.
+
+    :param role: whose permissions this process should have: ``owner`` (``setup``), ``worker`` or ``reader``.
+    """
+    found = looked("store", lambda: _schema_and_clock(store))
+    yield from found
+    yield from _table(store, role)
+    if found[0].verdict is Verdict.OK:
+        yield from _server(store, role)
+
+
+def _schema_and_clock(store: PartitionStore) -> Iterator[Finding]:
+    yield Finding("store", Verdict.OK, f"{store.store_id} at {store.description}; its schema fits this code")
+    before = datetime.now(UTC)
+    theirs = store.now()
+    skew = before + (datetime.now(UTC) - before) / 2 - theirs
+    found = (
+        f"this host is {abs(skew).total_seconds():.1f} s {'behind' if skew < timedelta(0) else 'ahead of'} the store"
+    )
+    if abs(skew) <= MAX_SKEW:
+        yield Finding("clock", Verdict.OK, found)
+        return
+    remedy = "Set this host's clock (NTP). Leases do not depend on it; logs, times that people give and AWS do"
+    yield Finding("clock", Verdict.WRONG, found, remedy)
+
+
+def _table(store: PartitionStore, role: str) -> Iterator[Finding]:
+    """Look at a DynamoDB store's table."""
+    if not store.description.startswith("dynamodb:"):
+        return
+    from airflow_coordination.stores.dynamodb import DynamoDBStore
+    from airflow_coordination.stores.dynamodb.examination import examine
+    from airflow_coordination.stores.dynamodb.iam import Role
+
+    if isinstance(store, DynamoDBStore):
+        yield from examine(store, Role.SETUP if role == "owner" else Role(role))
+
+
+def _server(store: PartitionStore, role: str) -> Iterator[Finding]:
+    """Look at a PostgreSQL store's server and at this role's rights there."""
+    if not store.description.startswith("postgresql"):
+        return
+    from airflow_coordination.stores.sql.examination import examine
+    from airflow_coordination.stores.sql.grants import SqlRole
+    from airflow_coordination.stores.sql.postgres_store import PostgresStore
+
+    if isinstance(store, PostgresStore):
+        yield from examine(store, SqlRole.OWNER if role == "setup" else SqlRole(role))

@@ -1,0 +1,111 @@
+"""What ``doctor`` finds around the store: Java, Airflow's configuration and connections, the output root."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from airflow_coordination.cli.standalone import main
+
+pytestmark = pytest.mark.usefixtures("java")
+
+
+@pytest.fixture
+def doctor(capsys, monkeypatch, tmp_path):
+    """Run ``airflow coordination doctor``; return the rows by what was looked at."""
+    from airflow.cli import cli_parser
+
+    store = {"conn_type": "coordination", "host": f"sqlite:///{tmp_path}/c.db"}
+    monkeypatch.setenv("AIRFLOW_CONN_C", json.dumps(store))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", "spark://local")
+    monkeypatch.setenv("AIRFLOW__COORDINATION__OUTPUT_ROOT", str(tmp_path / "out"))
+    main(["store", "migrate", "--store", store["host"]])
+    capsys.readouterr()  # what Airflow says when it is first loaded
+    args = cli_parser.get_parser().parse_args(["coordination", "doctor", "--conn-id", "c", "-o", "json"])
+
+    def run():
+        code = 0
+        try:
+            args.func(args)
+        except SystemExit as ended:
+            code = ended.code
+        rows = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
+        assert code == int(any(row["verdict"] == "wrong" for row in rows.values()))
+        return rows
+
+    return run
+
+
+def test_a3_doctor_finds_a_whole_installation_well(doctor, tmp_path):
+    """A3: and leaves nothing behind."""
+    rows = doctor()
+    assert list(rows) == [
+        "pyspark",
+        "java",
+        "provider",
+        "settings",
+        "spark connection",
+        "output root",
+        "store",
+        "clock",
+    ]
+    assert {row["verdict"] for row in rows.values()} == {"ok"}
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(("home", "version"), [("no/such", None), (None, "25.0.1"), (None, "11.0.2")])
+def test_a3_doctor_finds_that_java_is_missing_or_does_not_fit(doctor, java, monkeypatch, home, version):
+    """A3: Spark 4 runs on 17 and 21."""
+    if home:
+        monkeypatch.setenv("JAVA_HOME", home)
+    else:
+        java(version)
+    row = doctor()["java"]
+    assert row["verdict"] == "wrong"
+    assert row["found"].startswith("JAVA_HOME is no/such, and there is no bin/java" if home else version[:2])
+    assert row["remedy"].startswith("Install Java 17 or 21, and set JAVA_HOME")
+
+
+def test_a3_doctor_finds_that_there_is_no_java_at_all(doctor, monkeypatch):
+    """A3: the driver would end before it began."""
+    monkeypatch.setenv("PATH", "/no/such")
+    assert doctor()["java"]["found"] == "JAVA_HOME is not set, none on PATH"
+
+
+def test_a3_doctor_finds_that_there_is_no_spark_connection(doctor, monkeypatch):
+    """A3: the provider then submits to YARN without a word."""
+    monkeypatch.delenv("AIRFLOW_CONN_SPARK_DEFAULT")
+    row = doctor()["spark connection"]
+    assert (row["verdict"], row["found"][:39]) == ("wrong", "there is no connection spark_default; t")
+    assert "airflow connections add spark_default --conn-type spark" in row["remedy"]
+
+
+def test_a3_doctor_finds_an_output_root_that_cannot_be_written(doctor, monkeypatch, tmp_path):
+    """A3: a file in its place, which not even root can write below."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("AIRFLOW__COORDINATION__OUTPUT_ROOT", str(tmp_path / "file"))
+    row = doctor()["output root"]
+    assert row["verdict"] == "wrong"
+    assert row["found"].startswith(f"{tmp_path}/file cannot be written: ")
+    assert row["remedy"].startswith("Give this user the right to write there, or set another output_root")
+    monkeypatch.delenv("AIRFLOW__COORDINATION__OUTPUT_ROOT")
+    assert doctor()["output root"]["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("MAX_FAILURES", "five", "max_failures='five': is no whole number"),
+        ("MAX_FAILURES", "0", "max_failures=0: is not a whole number above zero"),
+        ("MAX_FAILURE", "7", "[coordination].max_failure='max_failure': is not an option here"),
+        ("SWEEP_INTERVAL", "often", "sweep_interval='often': is no number of seconds"),
+    ],
+)
+def test_a3_doctor_finds_settings_that_are_wrong_or_unknown(doctor, monkeypatch, name, value, found):
+    """A3: Airflow passes over an option that nobody knows."""
+    monkeypatch.setenv(f"AIRFLOW__COORDINATION__{name}", value)
+    row = doctor()["settings"]
+    assert (row["verdict"], row["found"]) == ("wrong", found)
+    if name == "MAX_FAILURE":
+        assert row["remedy"] == "Did you mean 'max_failures'?"
