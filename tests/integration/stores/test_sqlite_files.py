@@ -113,7 +113,7 @@ def test_b5_a_symlink_in_the_queues_place_is_not_followed(tmp_path: Path) -> Non
     """B5: it could lead to a file of which somebody else holds the lock."""
     (tmp_path / "elsewhere").touch()
     (tmp_path / "s.db-queue").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SettingsError, match=r"s.db-queue.*cannot be opened: Too many levels of symbolic links"):
+    with pytest.raises(SettingsError, match="cannot be opened: Too many levels of symbolic links"):
         open_store(f"sqlite:///{tmp_path}/s.db").setup()
     with (tmp_path / "elsewhere").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
