@@ -94,8 +94,14 @@ class SupplierPages:
         self.created = Created()
 
     def run(self, supplier: Supplier, state: dict[str, Any], alive: Callable[[], None]) -> dict[str, Any]:
-        """Run ``supplier`` to its end and return the global state it leaves; each item it gives counts as progress."""
+        """Run ``supplier`` to its end and return the global state it leaves; each item it gives counts as progress.
+
+        A supplier that speaks through checkpoints alone leaves the dict as it was given, and its last checkpoint
+        stands. One that has changed the dict by a checkpoint means it, also where it ends as it began.
+        """
         before = saved = encode_progress(state)
+        unchanged = decode_object(before)
+        changes_it = False
         result = supplier(state)
         if result is not None and (isinstance(result, str | bytes | Mapping) or not hasattr(result, "__iter__")):
             raise InvalidInputError(
@@ -103,10 +109,12 @@ class SupplierPages:
             )
         for item in result or ():
             alive()
+            if isinstance(item, Checkpoint):
+                changes_it = changes_it or state != unchanged
             saved = self._take(item) or saved
         self._flush()
         final = encode_progress(check_state(state))
-        if final in (before, saved):
+        if final == saved or (final == before and not changes_it):
             return decode_object(saved)
         self._save(decode_object(final))
         return decode_object(final)

@@ -85,12 +85,15 @@ class PostgresStore(SqlStore):
         return int(found[0][0] or 0), tuple(key for _, key in found[1:])
 
     def _page(self, write: Create, page: list[NewPartition]) -> dict[str, Any]:
+        """Return the page's parameters by key; the place of each keeps the supplier's order."""
+        by_key = sorted(enumerate(page, 1), key=lambda placed: placed[1].key.encode())
         return {
             "source": write.source,
             "op": write.op,
-            "keys": [new.key for new in page],
-            "payloads": [new.payload_text for new in page],
-            "priorities": [new.priority for new in page],
+            "keys": [new.key for _, new in by_key],
+            "payloads": [new.payload_text for _, new in by_key],
+            "priorities": [new.priority for _, new in by_key],
+            "places": [place for place, _ in by_key],
         }
 
     def end_with_heads(self, call: Call, write: End) -> bool:

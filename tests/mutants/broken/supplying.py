@@ -26,10 +26,11 @@ MUTANTS = (
         "final state saved before its partitions",
         _SUPPLY,
         "        self._flush()\n        final = encode_progress(check_state(state))\n"
-        "        if final in (before, saved):\n            return decode_object(saved)\n"
+        "        if final == saved or (final == before and not changes_it):\n            return decode_object(saved)\n"
         "        self._save(decode_object(final))\n",
         "        final = encode_progress(check_state(state))\n"
-        "        if final in (before, saved):\n            self._flush()\n            return decode_object(saved)\n"
+        "        if final == saved or (final == before and not changes_it):\n"
+        "            self._flush()\n            return decode_object(saved)\n"
         "        self._save(decode_object(final))\n        self._flush()\n",
         "S11: a supplier killed in between leaves partitions out for ever",
     ),

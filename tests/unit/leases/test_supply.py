@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -69,6 +69,33 @@ def test_the_state_is_saved_even_when_nothing_was_created(clock: FakeClock) -> N
 
     assert c.run_supplier(only_state).created.created == 0
     assert c.global_state() == {"seen": True}
+
+
+@pytest.mark.parametrize("checkpoint", [lambda state: state, dict], ids=["the dict itself", "a copy"])
+def test_e16_a_state_set_back_to_its_initial_value_is_saved(
+    checkpoint: Callable[[dict[str, Any]], dict[str, Any]], clock: FakeClock
+) -> None:
+    """E16: a supplier that starts over at the end of its listing does so, not on from its checkpoint."""
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    c.run_supplier(lambda state: state.update(cursor=0))  # type: ignore[arg-type, return-value]
+
+    def starting_over(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
+        yield PartitionIdentifier(f"from-{state['cursor']}")
+        state["cursor"] = 7
+        yield Checkpoint(checkpoint(state))
+        state["cursor"] = 0
+
+    run = c.run_supplier(starting_over)
+    assert run.state == c.global_state() == {"cursor": 0}
+    assert c.run_supplier(starting_over).created.existing == 1
+
+
+def test_e16_a_supplier_of_checkpoints_alone_keeps_its_last_one(clock: FakeClock) -> None:
+    """E16: the dict that it never changed is not what it means."""
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    c.run_supplier(lambda state: state.update(last=0))  # type: ignore[arg-type, return-value]
+    c.run_supplier(lambda state: [Checkpoint({"last": 5}), Checkpoint({"last": 6})])
+    assert c.global_state() == {"last": 6}
 
 
 @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=["before", "after"])

@@ -38,7 +38,7 @@ def _given(dialect: Dialect) -> str:
     """Return the page as a common table expression: key, payload, priority and place."""
     if dialect.locks:
         return """given AS MATERIALIZED (SELECT * FROM unnest(CAST(:keys AS TEXT[]), CAST(:payloads AS TEXT[]),
-            CAST(:priorities AS INTEGER[])) WITH ORDINALITY AS page (key, payload, priority, place))"""
+            CAST(:priorities AS INTEGER[]), CAST(:places AS BIGINT[])) AS page (key, payload, priority, place))"""
     return """given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key,
         json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority FROM json_each(:page))"""
 
@@ -56,13 +56,16 @@ def create_page_in_transaction(dialect: Dialect) -> str:
 
 
 def create_page(dialect: Dialect) -> str:
-    """Return PostgreSQL's statement for a whole page; existing rows are neither locked nor written."""
+    """Return PostgreSQL's statement for a whole page; existing rows are neither locked nor written.
+
+    It makes and locks rows by key, so that two pages of the same keys in opposite order do not wait for each other.
+    """
     now = dialect.now
     ordinal = f"(SELECT number FROM page) * {PLACES_PER_PAGE} + given.place"
     fresh = _fresh(dialect, "given.key", "given.payload", "given.priority", ordinal)
     return f"""WITH {_given(dialect)},
         page AS MATERIALIZED (SELECT nextval('{PAGE_SEQUENCE}') AS number),
-        made AS (INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given ORDER BY given.place
+        made AS (INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given ORDER BY given.key COLLATE "C"
             ON CONFLICT (source_identifier, source_partition_key) DO NOTHING RETURNING 1),
         revived AS (UPDATE {PARTITIONS} AS p SET {_REVIVED}, payload = given.payload, priority = given.priority,
             ordinal = {ordinal}, position = {ordinal}, available_at = {now}, created_at = {now}, updated_at = {now}
