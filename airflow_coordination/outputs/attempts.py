@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Fence
+from airflow_coordination.outputs.agreement import check_names, check_told
 from airflow_coordination.outputs.checks import check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import (
@@ -32,8 +33,25 @@ from airflow_coordination.outputs.storage import (
     write_bytes,
 )
 
-Count = Callable[[str, Sequence[str]], int]
-"""Counts the rows of files (second argument, relative) in a directory (first), for formats that do not tell by file."""
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What reading files tells that they do not tell by themselves.
+
+    :param rows: how many there are.
+    :param columns: their names, without partition columns.
+    :param schema: Spark's JSON text of it where the files hold types, ``None`` where they are guessed (JSON, CSV).
+    """
+
+    rows: int
+    columns: tuple[str, ...] = ()
+    schema: str | None = None
+
+
+Measure = Callable[[str, Sequence[str]], Measured]
+"""Reads files (second argument, relative) in a directory (first), for formats that do not tell by file."""
+Accept = Callable[[Manifest, Sequence[Manifest]], None]
+"""Refuses a block (its manifest; those of the tenure before it) that cannot be read with the rest of its dataset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +111,10 @@ class Attempt:
         follows: Reference | None = None,
         file_format: str = "parquet",
         options: Mapping[str, str] | None = None,
-        count: Count | None = None,
+        measure: Measure | None = None,
         allow_empty: bool = False,
+        schema: str | None = None,
+        accept: Accept | None = None,
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
@@ -102,15 +122,19 @@ class Attempt:
         :param follows: the manifest it adds to.
         :param file_format: Spark's name of the format.
         :param options: what a reader of that format must be told.
-        :param count: counts rows where the files do not tell; without it they count as 0.
+        :param measure: counts rows where the files do not tell; without it they count as 0.
         :param allow_empty: there may be nothing in it.
+        :param schema: the whole schema as Spark's JSON text, if it is known.
+        :param accept: refuses what does not fit the rest of the dataset.
         :raises OutputError: when the files cannot be read, are not of ``file_format``, or there are none although
             Spark would have written one.
         """
         listed = list_files(block.path)
         stored = [file for file in listed if is_data(file.path)]
         files = self._describe(block, stored, file_format)
-        known = sum(file.rows or 0 for file in files)
+        measured = measure(block.path, [file.path for file in files]) if measure and files else None
+        if measured and measured.schema:
+            files = [replace(file, schema=measured.schema) for file in files]
         manifest = Manifest(
             source=self.source,
             key=self.key,
@@ -118,12 +142,17 @@ class Attempt:
             fence=str(self.fence),
             directory=block.path,
             files=tuple(files),
-            rows=count(block.path, [file.path for file in files]) if count and files else known,
+            rows=measured.rows if measured else sum(file.rows or 0 for file in files),
             format=file_format,
             options=dict(options or {}),
             follows=follows,
+            schema=schema,
         )
         check_something_written(manifest, traces=bool(listed), allow_empty=allow_empty)
+        check_names(manifest, [file.path for file in listed], measured.columns if measured else ())
+        check_told(manifest)
+        if accept is not None:
+            accept(manifest, self._finished)
         write_bytes(manifest.address, manifest.to_bytes())
         self._finished.append(manifest)
         return manifest.block(mode)

@@ -86,6 +86,7 @@ def is_data(path: str) -> bool:
     )
 
 
-def partition_columns(path: str) -> tuple[str, ...]:
-    """Return the names of the partition columns in a file's path inside its block (``year=2013/month=1/…``)."""
-    return tuple(part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part)
+def hides_rows(path: str) -> bool:
+    """Return whether a file is hidden by the name or value of a partition column, so that its rows would be missed."""
+    parts = path.split("/")
+    return is_data(parts[-1]) and any("=" in part and not is_data(part) for part in parts[:-1])

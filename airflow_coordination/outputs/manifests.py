@@ -15,7 +15,8 @@ from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
 from airflow_coordination.outputs.storage import join, parent, scheme_of
 
-VERSION = 1
+FIRST_VERSION, VERSION = 1, 2
+"""2 has the schema that a publisher told. Without one, 1 is written, which the version before reads, too."""
 MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
 RESTORE = "Restore the file from a backup, or reset the partition to produce its output again"
 
@@ -58,6 +59,7 @@ class Manifest:
     :param format: Spark's name of their format.
     :param options: what a reader of that format must be told.
     :param follows: the manifest that this one adds to.
+    :param schema: the whole schema, partition columns included, as Spark's JSON text, if the publisher told it.
     """
 
     source: str
@@ -70,17 +72,22 @@ class Manifest:
     format: str = "parquet"
     options: Mapping[str, str] = field(default_factory=dict)
     follows: Reference | None = None
+    schema: str | None = None
 
     @property
     def address(self) -> str:
         """Where the manifest itself is."""
         return join(self.directory, MANIFEST)
 
+    def schemas(self) -> list[str]:
+        """Return the different schemas that are known of its files, none if they do not tell."""
+        return list(dict.fromkeys(schema for schema in (self.schema, *(f.schema for f in self.files)) if schema))
+
     def to_bytes(self) -> bytes:
         """Return the manifest as it is stored."""
         schemas = list(dict.fromkeys(file.schema for file in self.files))
         fields: dict[str, Any] = {
-            "version": VERSION,
+            "version": VERSION if self.schema else FIRST_VERSION,
             "source": self.source,
             "key": self.key,
             "dataset": self.dataset,
@@ -92,6 +99,7 @@ class Manifest:
             "schemas": schemas,
             "files": [[file.path, file.size, file.rows, schemas.index(file.schema)] for file in self.files],
         }
+        fields |= {"schema": self.schema} if self.schema else {}
         content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
@@ -106,7 +114,7 @@ class Manifest:
         """
         try:
             fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
-            if fields.pop("version") != VERSION:
+            if fields.pop("version") not in (FIRST_VERSION, VERSION):
                 raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
             schemas = fields.pop("schemas")
             files = tuple(DataFile(path, size, rows, schemas[i]) for path, size, rows, i in fields.pop("files"))

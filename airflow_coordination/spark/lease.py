@@ -21,12 +21,13 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Fence, Lease, Partition
 from airflow_coordination.leases.publication import adds, may_add
-from airflow_coordination.outputs.attempts import Attempt, Count, OpenBlock
+from airflow_coordination.outputs.agreement import Agreement
+from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Reference
 from airflow_coordination.spark.reports import Report
 
-CountIn = Callable[[str, Mapping[str, str]], Count]
+MeasureIn = Callable[[str, Mapping[str, str]], Measure]
 FORMATS = ("parquet", "orc", "json", "csv", "text", "avro")
 
 
@@ -37,8 +38,9 @@ class PartitionLease:
     :param lease: the tenure.
     :param heartbeat: keeps it alive.
     :param output_root: where blocks go, normalised; ``None`` if this job publishes nothing.
-    :param count: counts rows of formats whose files do not tell.
+    :param measure: reads files of formats that do not tell their rows.
     :param report: told about saved progress.
+    :param agreement: what this driver knows of the types of datasets; of its own without it.
     """
 
     def __init__(
@@ -47,11 +49,13 @@ class PartitionLease:
         lease: Lease,
         heartbeat: Heartbeat,
         output_root: str | None,
-        count: CountIn | None,
+        measure: MeasureIn | None,
         report: Report,
+        agreement: Agreement | None = None,
     ) -> None:
         self._coordinator, self._lease, self._heartbeat = coordinator, lease, heartbeat
-        self._output_root, self._count, self._report = output_root, count, report
+        self._output_root, self._measure, self._report = output_root, measure, report
+        self._agreement = agreement or Agreement(coordinator.store)
         self._attempt: Attempt | None = None
         self._open: list[OpenBlock] = []
         self._finished: list[Block] = []
@@ -122,6 +126,7 @@ class PartitionLease:
         format: str = "parquet",
         options: Mapping[str, str] | None = None,
         allow_empty: bool = False,
+        schema: Any = None,
     ) -> Iterator[OpenBlock]:
         """Give a directory to write one block into.
 
@@ -136,12 +141,17 @@ class PartitionLease:
         :param options: what Spark must be told to read it (``{"header": "true"}``).
         :param allow_empty: there may be nothing to write. Without it, a block without files is an error in formats of
             which Spark writes a file even for no rows, because then it was probably written somewhere else.
-        :raises InvalidInputError: for an unknown mode or format, or two modes for one dataset.
+        :param schema: ``df.schema`` of what is written, partition columns included. Readers return these types then.
+            Without it, partition columns and the columns of JSON and CSV have the types that their text looks like.
+        :raises OutputError: when the block is left: for columns whose types do not fit other partitions, for names
+            that readers need themselves.
+        :raises InvalidInputError: for an unknown mode, format or schema, or two modes for one dataset.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
         self._lease.chain.check_process()
         self._check_arguments(mode, format)
+        told = _told(schema)
         attempt = self._own_attempt()
         with self._lock:
             self._check_held()
@@ -154,15 +164,17 @@ class PartitionLease:
             with self._lock:
                 self._check_held()
                 follows = self._predecessor(dataset, mode)
-                count = self._count(format, options or {}) if self._count and format != "parquet" else None
+                measure = self._measure(format, options or {}) if self._measure and format != "parquet" else None
                 finished = attempt.finish(
                     block,
                     mode=mode,
                     follows=follows,
                     file_format=format,
                     options=options,
-                    count=count,
+                    measure=measure,
                     allow_empty=allow_empty,
+                    schema=told,
+                    accept=self._agreement.check,
                 )
                 self._finished.append(finished)
         finally:
@@ -245,6 +257,16 @@ class PartitionLease:
             return []
         heads = self._coordinator.store.heads(partition.source, dataset=dataset, key=partition.key)
         return [block for head in heads if adds(partition, [probe], head) for block in head.blocks]
+
+
+def _told(schema: Any) -> str | None:
+    """Return what a publisher told of the schema as JSON text."""
+    if schema is None:
+        return None
+    text = schema.json() if callable(getattr(schema, "json", None)) else ""
+    if not text.startswith('{"fields":'):
+        raise InvalidInputError("schema", schema, "is no schema of a DataFrame", "Give df.schema of what is written")
+    return str(text)
 
 
 def _summary(state: object) -> str:

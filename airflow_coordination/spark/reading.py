@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.errors import OutputError, partition_label
-from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, partition_columns
-from airflow_coordination.outputs.manifests import DataFile, Manifest
+from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
-from airflow_coordination.outputs.storage import join, parent
 from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened
-from airflow_coordination.spark.paths import escaped, load, spark_path
+from airflow_coordination.spark.paths import escaped
+from airflow_coordination.spark.scans import Scan, check_types, partition_types, read, root_of, scans_of
 from airflow_coordination.spark.session import context_of
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
@@ -28,23 +25,6 @@ HEADS_NAMED = 100
 """From how many head records the message about an unknown dataset takes its names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Files that one scan can read together."""
-
-    format: str
-    options: str
-    schema: str | None
-    columns: tuple[str, ...]
-    root: str | None
-
-
-@dataclass(slots=True)
-class _Scan:
-    kind: _Kind
-    paths: list[str] = field(default_factory=list)
-
-
 def read_completed(
     spark: Any,
     *,
@@ -53,11 +33,14 @@ def read_completed(
     dataset: str,
     partition_prefix: str | None = None,
     schema: Any = None,
+    allow_lossy: bool = False,
 ) -> Any:
     """Return a DataFrame of exactly the published rows of one dataset.
 
     Partition columns of ``partitionBy`` are there, schemas are merged by column name (columns that a block
-    lacks are null). Files that no head record leads to are never read (promise S12).
+    lacks are null). A partition column has the type that its publisher told (``schema=df.schema``), otherwise the
+    narrowest that gives back exactly what was written: ``01234`` stays text. Files that no head record leads to are
+    never read (promise S12).
 
     :param spark: the session, classic or Connect.
     :param store: a URL, a ``source_coordination`` mapping, or a store.
@@ -65,64 +48,39 @@ def read_completed(
     :param dataset: the dataset.
     :param partition_prefix: the source's prefix; the store's own by default.
     :param schema: the schema to return when nothing is published yet; its columns are there in any case.
-    :raises OutputError: when nothing is published and no ``schema`` is given, or when published files are
-        missing or changed, naming partition and file.
+    :param allow_lossy: read columns of different types all the same, as Spark unites them: values may change.
+    :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
+        ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
+        files are missing or changed, naming partition and file.
     """
     with opened(store) as opened_store:
         manifests = published_manifests(opened_store, source, dataset, partition_prefix)
-        scans = _scans(manifests)
+        scans = scans_of(manifests)
         if not scans and schema is None:
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
+    if not allow_lossy:
+        check_types(manifests)
     _prepare(spark, manifests)
+    partitioned_by = partition_types(manifests)
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
-        frames += [_read(spark, scan, manifests) for scan in scans]
+        frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
-def _scans(manifests: Iterable[Manifest]) -> list[_Scan]:
-    scans: dict[_Kind, _Scan] = {}
-    for manifest in manifests:
-        for file in manifest.files:
-            kind = _kind(manifest, file)
-            scans.setdefault(kind, _Scan(kind)).paths.append(join(manifest.directory, file.path))
-    return list(scans.values())
-
-
-def _kind(manifest: Manifest, file: DataFile) -> _Kind:
-    columns = partition_columns(file.path)
-    root = _root(manifest) if columns else None
-    return _Kind(manifest.format, json.dumps(dict(manifest.options), sort_keys=True), file.schema, columns, root)
-
-
-def _root(manifest: Manifest) -> str:
-    return parent(parent(parent(manifest.directory)))
-
-
-def _read(spark: Any, scan: _Scan, manifests: Iterable[Manifest]) -> Any:
+def _read(spark: Any, scan: Scan, partitioned_by: Mapping[str, Any], manifests: Iterable[Manifest]) -> Any:
     from pyspark.errors import AnalysisException
 
-    kind = scan.kind
-    reader = spark.read.format(kind.format).options(**json.loads(kind.options))
-    if kind.schema:
-        from pyspark.sql.types import StructType
-
-        reader = reader.schema(StructType.fromJson(json.loads(kind.schema)))
-    elif kind.format in ("parquet", "orc"):
-        reader = reader.option("mergeSchema", "true")
-    if kind.root:
-        reader = reader.option("basePath", spark_path(kind.root))
     try:
-        frame = load(reader, scan.paths)
+        return read(spark, scan, partitioned_by)
     except AnalysisException as error:
         raise _missing(error, manifests) or error from error
-    return frame.drop(*LAYOUT_COLUMNS) if kind.root else frame
 
 
 def _prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
     context = context_of(spark)
     if context is not None:
-        for root in {_root(manifest) for manifest in manifests}:
+        for root in {root_of(manifest) for manifest in manifests}:
             s3a.prepare(context, root)
 
 

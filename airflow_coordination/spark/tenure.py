@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -18,7 +18,8 @@ from airflow_coordination.leases.errors import (
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Lease, Outcome
-from airflow_coordination.outputs.attempts import Count
+from airflow_coordination.outputs.agreement import Agreement
+from airflow_coordination.outputs.attempts import Measure, Measured
 from airflow_coordination.spark.forks import call_here
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.lease import PartitionLease
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 
 PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
 RETURNED_NOTHING = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
+TYPED_FORMATS = frozenset({"orc", "avro"})
+"""Formats whose files hold types, other than Parquet, which is read without Spark."""
 EXITED = "the partition function called sys.exit({}) without an outcome; return Complete() when the work is done"
 
 
@@ -56,15 +59,23 @@ class Workplace:
     alone: bool = False
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
+    agreement: Agreement = field(init=False)
+    """What this driver knows of the types of the datasets that it publishes to."""
 
-    def count_in(self, file_format: str, options: Mapping[str, str]) -> Count:
-        """Return what counts the rows of files that do not tell, by reading them with Spark."""
+    def __post_init__(self) -> None:
+        """Start knowing nothing."""
+        object.__setattr__(self, "agreement", Agreement(self.coordinator.store))
 
-        def count(directory: str, paths: Sequence[str]) -> int:
+    def measure_in(self, file_format: str, options: Mapping[str, str]) -> Measure:
+        """Return what tells the rows and columns of files that do not tell themselves, by reading them with Spark."""
+
+        def measure(directory: str, paths: Sequence[str]) -> Measured:
             files = [f"{directory}/{path}" for path in paths]
-            return int(load(self.spark.read.format(file_format).options(**options), files).count())
+            frame = load(self.spark.read.format(file_format).options(**options), files)
+            schema = frame.schema.json() if file_format in TYPED_FORMATS else None
+            return Measured(int(frame.count()), tuple(frame.columns), schema)
 
-        return count
+        return measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +117,13 @@ class _Tenure:
             self._renew, lease, self._interruption.request, place.coordinator.settings, self._work.progress
         )
         self._seen = PartitionLease(
-            place.coordinator, lease, self._heartbeat, place.output_root, place.count_in, place.report
+            place.coordinator,
+            lease,
+            self._heartbeat,
+            place.output_root,
+            place.measure_in,
+            place.report,
+            place.agreement,
         )
 
     def run(self) -> Ended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs.agreement import Agreement
 from airflow_coordination.spark import Close, Complete, drain, read_completed
 from airflow_coordination.stores import open_store
 
@@ -161,6 +162,98 @@ def test_nothing_published_says_so_or_gives_the_schema(spark, store, run, rows) 
         "(published datasets: none). Complete a partition first. Give schema=… to get an empty DataFrame"
     )
     assert rows("clean", schema="id long, month int") == []
+
+
+def by_key(spark, lease, values: dict[str, list], types: str, *columns: str, **how: object) -> None:
+    frame = spark.createDataFrame(values[lease.partition.key], types)
+    told = {"schema": frame.schema} if how.pop("told", False) else {}
+    with lease.publish("d", **how, **told) as block:
+        frame.write.format(how.get("format", "parquet")).partitionBy(*columns).save(block.path)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "json", "csv"])
+def test_e12_partition_columns_come_back_as_they_were_written(spark, run, rows, file_format: str) -> None:
+    """E12: "01234" came back as 1234, and a column that looks like numbers in one block only broke every read."""
+    values = {
+        "a": [("1", "01234", "7", 7, "2013-01-31", None)],
+        "b": [("2", "00555", "xtext", 8, "2013-02-28", "y")],
+    }
+
+    def main(spark, lease):
+        types = "id string, zip string, code string, month int, day string, p string"
+        by_key(spark, lease, values, types, "zip", "code", "month", "day", "p", format=file_format)
+        return Complete()
+
+    run(main)
+    days = [date(2013, 1, 31), date(2013, 2, 28)]
+    assert [tuple(map(str, row[:1])) + row[1:] for row in rows()] == [
+        (*values[key][0][:4], day, values[key][0][5]) for key, day in zip("ab", days, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "json", "csv"])
+def test_e12_a_told_schema_comes_back_exactly(spark, store, run, rows, file_format: str) -> None:
+    """E12: with ``schema=df.schema`` also text that looks like numbers everywhere."""
+    values = {"a": [(1, 1.5, "7", "2013-01-31")], "b": [(2**53 + 1, None, "8", "2013-02-28")]}
+    types = "id bigint, amount double, code string, day string"
+
+    def main(spark, lease):
+        by_key(spark, lease, values, types, "code", "day", format=file_format, told=True)
+        return Complete()
+
+    run(main)
+    assert rows() == sorted((*values["a"], *values["b"]), key=repr)
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert dict(frame.dtypes) == {"id": "bigint", "amount": "double", "code": "string", "day": "string"}
+
+
+@pytest.mark.parametrize(("types", "names"), [(("int", "double"), "double"), (("bigint", "string"), "string")])
+def test_e12_types_that_do_not_fit_are_refused_where_they_are_made(
+    spark, store, output_root: str, rows, types: tuple[str, str], names: str
+) -> None:
+    """E12: int and double merged in silence; int and string broke every read of the dataset."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a", "b"])
+
+    def main(spark, lease):
+        published(lease, spark.sql(f"select cast(1 as {types[lease.partition.key == 'b']}) as x"))
+        return Complete()
+
+    drained = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=None)
+    [(key, message)] = drained.errors
+    assert (key, f"column 'x' is {names} in partition 'b' and" in message, "in partition 'a'" in message) == (
+        "b",
+        True,
+        True,
+    )
+    assert len(rows()) == 1
+
+
+def test_e12_a_reader_names_what_does_not_fit(spark, store, run, rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E12: blocks of the version before were not compared when they were published."""
+    monkeypatch.setattr(Agreement, "check", lambda *_: None)
+    values = {"a": "2.5D", "b": f"{2**53 + 1}"}
+
+    def main(spark, lease):
+        published(lease, spark.sql(f"select {values[lease.partition.key]} as x"))
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match="column 'x' is long in partition 'b' and double in partition 'a'"):
+        rows()
+    assert len(rows(allow_lossy=True)) == 2
+
+
+def test_e12_a_column_named_as_our_directories_is_refused(spark, store, output_root: str) -> None:
+    """E12: ``_block`` vanished."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        with lease.publish("d", format="json") as block:
+            spark.sql("select 1 as id, 'u' as _block, 'v' as p").write.partitionBy("p").json(block.path)
+        return Complete()
+
+    [(_, message)] = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).errors
+    assert "has a column '_block', a name that directories of blocks have" in message
 
 
 EVERY_SPECIAL = "o ut%41#[x]?{y,z}*\\,=ä;'\"$&|<>!^~`()@+}]{[\t"

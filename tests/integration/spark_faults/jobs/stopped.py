@@ -33,10 +33,10 @@ class WatchedStore(ForwardingStore):
         with waiting(end.key, "fused completion"):
             return super().complete_and_acquire(end, following)
 
-    def heads(self, *arguments, **more):
-        if next(self.reads) == 1:  # the first read was for the block's manifest, this one is for the completion
+    def heads(self, source, dataset=None, *more, **named):
+        if dataset is None and next(self.reads) == 0:  # reads of one dataset are the block's, this is the completion's
             at(self.partition, "heads to be read")
-        return super().heads(*arguments, **more)
+        return super().heads(source, dataset, *more, **named)
 
 
 def step(write: OwnerWrite) -> str:

@@ -1,0 +1,123 @@
+"""Column types of a dataset, over all partitions: which can be read together without changing a value.
+
+A schema is Spark's JSON text of a ``StructType``. Types may differ where the wider one holds every value of the
+narrower one: whole numbers among themselves, floating ones among themselves, decimals while 38 digits are enough.
+``bigint`` and ``double`` may not: 2^53+1 would come back as another number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_FAMILIES = (frozenset({"byte", "short", "integer", "long"}), frozenset({"float", "double"}))
+_KEYS_KEPT = 2
+"""One of them is another partition than the one that asks."""
+_MAX_DIGITS = 38
+"""Spark's longest decimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two types of one column that cannot be read together.
+
+    :param column: its name, nested ones with their path.
+    :param key: a partition in which it has the type ``type``.
+    :param other_key: one in which it has ``other_type``.
+    """
+
+    column: str
+    key: str
+    type: str
+    other_key: str
+    other_type: str
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.column!r} is {self.type} in partition {self.key!r} and {self.other_type} in partition "
+            f"{self.other_key!r}"
+        )
+
+
+@dataclass(slots=True)
+class DatasetTypes:
+    """The types of a dataset's columns as partitions have them, each with the first two it was seen in."""
+
+    _seen: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    _texts: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, schema: str, key: str) -> None:
+        """Remember the schema of a partition."""
+        keys = self._texts.setdefault(schema, set())
+        if key in keys or len(keys) == _KEYS_KEPT:
+            return
+        keys.add(key)
+        for column, kind in flattened(schema).items():
+            self._seen.setdefault(column, {}).setdefault(kind, []).append(key)
+
+    def conflict(self, schema: str, key: str, *, with_own: bool = False) -> Conflict | None:
+        """Return a column that has another type here than in another partition, if there is one.
+
+        :param with_own: compare with what the same partition has, too.
+        """
+        for column, kind in flattened(schema).items():
+            for other, keys in self._seen.get(column, {}).items():
+                other_key = next((each for each in keys if with_own or each != key), None)
+                if other_key is not None and not fit(kind, other):
+                    return Conflict(column, key, kind, other_key, other)
+        return None
+
+
+def flattened(schema: str) -> dict[str, str]:
+    """Return the type of every column by name, of those inside structs, arrays and maps by their path.
+
+    Names are compared as Spark does by default, without regard to case.
+    """
+    return dict(_leaves("", json.loads(schema)))
+
+
+def names(schema: str) -> list[str]:
+    """Return the names of the columns in a schema."""
+    return [str(column["name"]) for column in json.loads(schema)["fields"]]
+
+
+def types(schema: str) -> dict[str, Any]:
+    """Return the columns' types by name, as Spark's JSON has them."""
+    return {str(column["name"]): column["type"] for column in json.loads(schema)["fields"]}
+
+
+def without(schema: str, columns: tuple[str, ...]) -> str:
+    """Return a schema without some columns."""
+    fields = [column for column in json.loads(schema)["fields"] if column["name"] not in columns]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+def fit(one: str, other: str) -> bool:
+    """Return whether values of two types can be read as one type, each unchanged."""
+    if one == other or any({one, other} <= family for family in _FAMILIES):
+        return True
+    if not (one.startswith("decimal(") and other.startswith("decimal(")):
+        return False
+    (digits, scale), (other_digits, other_scale) = _decimal(one), _decimal(other)
+    return max(digits - scale, other_digits - other_scale) + max(scale, other_scale) <= _MAX_DIGITS
+
+
+def _decimal(kind: str) -> tuple[int, int]:
+    digits, _, scale = kind.removeprefix("decimal(").rstrip(")").partition(",")
+    return int(digits), int(scale or 0)
+
+
+def _leaves(path: str, kind: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(kind, Mapping):
+        yield path, str(kind)
+        return
+    if path:
+        yield path, str(kind["type"])
+    for column in kind.get("fields", ()):
+        name = str(column["name"]).lower()
+        yield from _leaves(f"{path}.{name}" if path else name, column["type"])
+    for inside, sign in (("elementType", "[]"), ("keyType", "{key}"), ("valueType", "{value}")):
+        if inside in kind:
+            yield from _leaves(path + sign, kind[inside])

@@ -1,0 +1,132 @@
+"""Which published files one scan of Spark reads together, and as which columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
+from airflow_coordination.outputs.manifests import DataFile, Manifest
+from airflow_coordination.outputs.partition_values import inferred, values_in
+from airflow_coordination.outputs.schemas import DatasetTypes, types, without
+from airflow_coordination.outputs.storage import join, parent
+from airflow_coordination.spark.paths import load, spark_path
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What files must have in common.
+
+    :param format: Spark's name of their format.
+    :param options: what a reader must be told, as JSON text.
+    :param schema: of their rows without partition columns, ``None`` if Spark has to look.
+    :param columns: their partition columns.
+    :param root: the directory from which Spark looks for partition columns, if there are any.
+    """
+
+    format: str
+    options: str
+    schema: str | None
+    columns: tuple[str, ...]
+    root: str | None
+
+
+@dataclass(slots=True)
+class Scan:
+    """The files of one kind."""
+
+    kind: Kind
+    paths: list[str] = field(default_factory=list)
+
+
+def root_of(manifest: Manifest) -> str:
+    """Return the directory that the attempts of all partitions share."""
+    return parent(parent(parent(manifest.directory)))
+
+
+def scans_of(manifests: Iterable[Manifest]) -> list[Scan]:
+    """Return the scans that read exactly the files of ``manifests``."""
+    scans: dict[Kind, Scan] = {}
+    for manifest in manifests:
+        for file in manifest.files:
+            kind = _kind(manifest, file)
+            scans.setdefault(kind, Scan(kind)).paths.append(join(manifest.directory, file.path))
+    return list(scans.values())
+
+
+def _kind(manifest: Manifest, file: DataFile) -> Kind:
+    columns = tuple(values_in(file.path))
+    schema = file.schema or (without(manifest.schema, columns) if manifest.schema else None)
+    options = json.dumps(dict(manifest.options), sort_keys=True)
+    return Kind(manifest.format, options, schema, columns, root_of(manifest) if columns else None)
+
+
+def check_types(manifests: Iterable[Manifest]) -> None:
+    """Refuse blocks whose columns cannot be read together without changing values.
+
+    :raises OutputError: naming column, types and two partitions.
+    """
+    seen, compared = DatasetTypes(), set()
+    for manifest in manifests:
+        for schema in manifest.schemas():
+            if schema in compared:
+                continue
+            compared.add(schema)
+            conflict = seen.conflict(schema, manifest.key, with_own=True)
+            if conflict:
+                what = f"read dataset {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+                remedy = "Publish one of the two again, or say allow_lossy=True to let Spark choose a type"
+                raise OutputError(what, manifest.directory, f"does not fit: {conflict}", remedy)
+            seen.add(schema, manifest.key)
+
+
+def partition_types(manifests: Sequence[Manifest]) -> dict[str, Any]:
+    """Return the type of each partition column: the one that publishers told, or the narrowest that keeps all values.
+
+    Spark alone would look at each scan by itself, and make a number of the text ``01234``.
+    """
+    texts: dict[str, set[str]] = {}
+    told: dict[str, Any] = {}
+    for manifest in manifests:
+        for schema in manifest.schemas():
+            told |= types(schema)
+        for file in manifest.files:
+            for name, value in values_in(file.path).items():
+                texts.setdefault(name, set()).update(() if value is None else (value,))
+    return {name: told.get(name) or inferred(found) for name, found in texts.items()}
+
+
+def read(spark: Any, scan: Scan, partitioned_by: Mapping[str, Any]) -> Any:
+    """Return the rows of a scan.
+
+    :param partitioned_by: the types of partition columns.
+    """
+    kind = scan.kind
+    reader = _reader(spark, kind)
+    if not kind.root:
+        return load(reader, scan.paths)
+    schema = kind.schema or load(reader, scan.paths).schema.json()
+    frame = load(_reader(spark, kind, _with_columns(schema, kind.columns, partitioned_by)), scan.paths)
+    return frame.drop(*LAYOUT_COLUMNS)
+
+
+def _reader(spark: Any, kind: Kind, schema: str | None = None) -> Any:
+    reader = spark.read.format(kind.format).options(**json.loads(kind.options))
+    if schema or kind.schema:
+        from pyspark.sql.types import StructType
+
+        reader = reader.schema(StructType.fromJson(json.loads(schema or kind.schema or "")))
+    elif kind.format in ("parquet", "orc"):
+        reader = reader.option("mergeSchema", "true")
+    return reader.option("basePath", spark_path(kind.root)) if kind.root else reader
+
+
+def _with_columns(schema: str, columns: tuple[str, ...], partitioned_by: Mapping[str, Any]) -> str:
+    """Return a schema with partition columns of given types, and those of the directories as text."""
+    fields = json.loads(without(schema, (*columns, *LAYOUT_COLUMNS)))["fields"]
+    kinds = {**{name: partitioned_by[name] for name in columns}, **dict.fromkeys(LAYOUT_COLUMNS, "string")}
+    fields += [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in kinds.items()]
+    return json.dumps({"type": "struct", "fields": fields})
