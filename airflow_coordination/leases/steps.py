@@ -251,8 +251,9 @@ def reclaim(partition: Partition, op: str, now: datetime, max_lost_leases: int) 
     due = due_at(partition)
     if partition.status is not A or due is None or due > now:
         return None
-    lost = partition.lost_leases + counts_as_lost(partition)
-    if lost >= lost_leases_limit(partition, max_lost_leases):
+    counts = counts_as_lost(partition)
+    lost = partition.lost_leases + counts
+    if counts and lost >= lost_leases_limit(partition, max_lost_leases):
         return _end(partition, Outcome.LOST, op, now, C, lost_leases=lost, last_error=LOST_LEASES_ERROR.format(lost))
     available = partition.ownership_timeout  # the order inside "crashed" is that of the lost leases
     return _end(partition, Outcome.LOST, op, now, U, lost_leases=lost, rank=Rank.CRASHED, available_at=available)

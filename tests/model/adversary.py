@@ -78,7 +78,7 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
         m = m._replace(granted=(*m.granted, after.token))
     else:
         truth, broken = checks.witness(truth, m, before, after, head, scenario)
-        broken = broken or checks.of_sweep(m, before, after) or checks.of_supplier(m, state, scenario)
+        broken = broken or checks.of_sweep(truth, m, before, after) or checks.of_supplier(m, state, scenario)
     return Applied(_stored(state, m, part, after, head, truth), part, None, broken)
 
 
@@ -94,7 +94,7 @@ def _with_second_half(first: Applied, m: Message, due: bool, scenario: Scenario)
     state, nothing_claimable = first.state, True
     for part in range(scenario.partitions):
         before = state.items[part]
-        if part == m.part or not claimable(before, due, scenario):
+        if part == m.part or not claimable(before, due, m.by, scenario):
             continue
         after = take(before, m._replace(op=m.op + "+"), scenario)
         if after is None:

@@ -58,9 +58,16 @@ def granted(truth: Truth, m: Message, before: Item, after: Item, scenario: Scena
         broken = "fused: acquires after its sender learnt that there was no next"
     elif m.kind == "retake" and truth.adopted > scenario.task(m.by)[1]:
         broken = f"adopt: a retake by try {scenario.task(m.by)[1]} cuts off what try {truth.adopted} has adopted"
-    elif before.status == ASSIGNED and scenario.max_lost and after.lost >= scenario.max_lost:
+    elif before.status == ASSIGNED and truth.limit and truth.lost + driven(before) >= truth.limit:
         broken = "L5: acquired at the last lost lease instead of parked"
-    return truth._replace(tenure=(after.token, after.nonce), promised=0, adopted=0), broken
+    limit = scenario.limit(m.by)
+    lost = truth.lost + (bool(limit) and before.status == ASSIGNED and driven(before))
+    return truth._replace(tenure=(after.token, after.nonce), promised=0, adopted=0, lost=lost, limit=limit), broken
+
+
+def driven(item: Item) -> bool:
+    """Return whether the item's owner ever wrote."""
+    return item.confirmed or item.last_op != item.nonce
 
 
 def _message_twice(m: Message, scenario: Scenario) -> str:
@@ -101,8 +108,10 @@ def _saved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
 
 def _published(truth: Truth, m: Message, before: Item, after: Item, head: Head, scenario: Scenario) -> Seen:
     new = [block for block in m.blocks or () if block[1] == m.op]
-    truth = truth._replace(path=(*truth.path, *new))
+    truth = truth._replace(path=(*truth.path, *new), lost=0)
     broken = _read_exactly(truth, head, scenario, whole=m.kind != "close_state")
+    if scenario.max_lost and after.lost:
+        broken = broken or "L5: lost leases outlive a success"
     if m.since != before.progress:
         broken = broken or "progress: the ending was built on another progress than the item's"
     if m.kind in ("close", "close_state"):
@@ -138,7 +147,11 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
     if m.kind == "delete":
         broken = f"delete: applied to {before.status}, having seen {m.status}" if before.status != m.status else ""
         return Truth(life=truth.life), broken
+    if m.kind == "reclaim" and truth.limit:
+        return truth._replace(lost=truth.lost + driven(before)), ""
     if m.kind in PEOPLE:
+        if m.kind in ("reset", "reopen_parked"):
+            truth = truth._replace(lost=0)
         if m.kind == "reset":
             truth = truth._replace(path=(), closed=0, completions=0)
         if before.status != m.status:
@@ -146,12 +159,16 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
     return truth, ""
 
 
-def of_sweep(m: Message, before: Item, after: Item) -> str:
-    """Return the broken L5 where a sweep parks what nobody ever drove."""
-    if m.kind != "reclaim" or after.status != PARKED:
+def of_sweep(truth: Truth, m: Message, before: Item, after: Item) -> str:
+    """Return the broken L5 where a sweep parks what nobody ever drove, or not by the lease's limit in a row."""
+    if m.kind != "reclaim":
         return ""
-    driven = before.confirmed or before.last_op != before.nonce
-    return "" if driven else "L5: parked by a phantom nobody ever drove"
+    parked = after.status == PARKED
+    if parked and not driven(before):
+        return "L5: parked by a phantom nobody ever drove"
+    if parked != (driven(before) and bool(truth.limit) and truth.lost >= truth.limit):
+        return f"L5: {'parked' if parked else 'not parked'} after {truth.lost} lost leases in a row of {truth.limit}"
+    return ""
 
 
 def of_supplier(m: Message, state: State, scenario: Scenario) -> str:

@@ -53,6 +53,7 @@ def grant(item: Item, m: Message, scenario: Scenario) -> Item:
         tries=tries,
         timeout=1,
         confirmed=False,
+        limit=scenario.limit(m.by),
     )
 
 
@@ -61,11 +62,21 @@ def counts_as_lost(item: Item, rules: Rules) -> bool:
     return not rules.phantoms_count_nothing or item.confirmed or item.last_op != item.nonce
 
 
-def claimable(item: Item, due: bool, scenario: Scenario) -> bool:
+def limit_of(item: Item, judge: int, scenario: Scenario) -> int:
+    """Return the limit in force for the item's lease, 0 = none: its own, and not that of who judges it."""
+    return item.limit if scenario.rules.limit_travels else scenario.limit(judge)
+
+
+def at_last(item: Item, judge: int, scenario: Scenario) -> bool:
+    """Return whether one more lost lease parks the item."""
+    limit = limit_of(item, judge, scenario)
+    return bool(limit) and item.lost + 1 >= limit
+
+
+def claimable(item: Item, due: bool, by: int, scenario: Scenario) -> bool:
     """Return whether an acquisition may take the item; at the last lost lease only a sweep may."""
     if item.status == ASSIGNED:
-        last = scenario.max_lost and item.lost + 1 >= scenario.max_lost and scenario.rules.last_lease_needs_sweep
-        return due and not last
+        return due and not (at_last(item, by, scenario) and scenario.rules.last_lease_needs_sweep)
     return item.status == UNASSIGNED or (item.status == CLOSED and due)
 
 
@@ -85,13 +96,13 @@ def acquire_hint(item: Item, m: Message, due: bool, scenario: Scenario) -> Item 
         "token": item.token == m.token,
         "token and last op": (item.token, item.last_op) == (m.token, m.prev),
     }
-    if not claimable(item, due, scenario) or not seen[scenario.rules.hint]:
+    if not claimable(item, due, m.by, scenario) or not seen[scenario.rules.hint]:
         return None
     return take(item, m, scenario)
 
 
 def acquire_query(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
-    if not claimable(item, due, scenario) or (m.applied and scenario.rules.query_once):
+    if not claimable(item, due, m.by, scenario) or (m.applied and scenario.rules.query_once):
         return None
     return take(item, m, scenario)
 
@@ -104,7 +115,7 @@ def retake(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None
         return None
     if not m.same_try and (item.task != task or item.tries >= tries):
         return None
-    if scenario.max_lost and item.lost + 1 >= scenario.max_lost:
+    if at_last(item, m.by, scenario):
         return None
     return take(item, m, scenario, "retaken")
 
@@ -144,7 +155,7 @@ def save_global_state(item: Item, m: Message, due: bool, scenario: Scenario) -> 
 def complete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     if not follows(item, m, scenario.rules):
         return None
-    return end(item, "completed", m.op, COMPLETED)._replace(staged=(), ttl=True)
+    return succeeded(end(item, "completed", m.op, COMPLETED)._replace(staged=(), ttl=True), scenario)
 
 
 def close(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
@@ -158,7 +169,12 @@ def close_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item |
         return None
     last = m.closed >= scenario.max_closed
     item = end(item, "completed" if last else "closed", m.op, COMPLETED if last else CLOSED)
-    return item._replace(closed=m.closed, progress=m.progress, staged=(), ttl=last)
+    return succeeded(item._replace(closed=m.closed, progress=m.progress, staged=(), ttl=last), scenario)
+
+
+def succeeded(item: Item, scenario: Scenario) -> Item:
+    """Return the item after a success: lost leases count in a row."""
+    return item._replace(lost=0) if scenario.rules.counts_in_a_row else item
 
 
 def fail(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
@@ -187,8 +203,9 @@ def reclaim(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | Non
         return None
     if rule == "version" and item.last_op != m.prev:
         return None
-    lost = item.lost + counts_as_lost(item, scenario.rules)
-    status = PARKED if scenario.max_lost and lost >= scenario.max_lost else UNASSIGNED
+    counts = counts_as_lost(item, scenario.rules)
+    lost, limit = item.lost + counts, limit_of(item, m.by, scenario)
+    status = PARKED if counts and limit and lost >= limit else UNASSIGNED
     slot = (m.token, m.nonce) if rule == "message" else None
     return end(item, "lost", m.op, status, slot)._replace(lost=lost)
 

@@ -67,7 +67,7 @@ class Recovery:
         if after is None:
             return item, truth, f"LIVE: stuck, {kind} is refused on {item.status}"
         truth, broken = checks.witness(truth, m, item, after, head, self._scenario)
-        return after, truth, broken or checks.of_sweep(m, item, after)
+        return after, truth, broken or checks.of_sweep(truth, m, item, after)
 
     def _completed(self, item: Item, head: Head, truth: Truth) -> str:
         asked = Message("fresh.8", "acquire_hint", 0, 0, item.token, item.nonce, item.last_op, item.status)

@@ -33,6 +33,10 @@ class Rules:
     fused_needs_completion: bool = True
     last_lease_needs_sweep: bool = True
     phantoms_count_nothing: bool = True
+    counts_in_a_row: bool = True
+    """Whether a complete or a close sets the count of lost leases to 0."""
+    limit_travels: bool = True
+    """Whether a lease is judged by its acquirer's limit; otherwise by that of who finds it expired."""
     adopt_writes: bool = True
     reopen_sees_version: bool = True
     tombstones: bool = True
@@ -57,6 +61,8 @@ class Scenario:
     :param watched: a task fails worker 0, which it believes dead.
     :param ttl: TTL deletes what has its attribute.
     :param unknown: calls of owners may end with their outcome unknown, and the next call goes on.
+    :param max_lost: so many lost leases park, 0 = never: the sweep's limit, and that of each worker.
+    :param limits: the workers' own, where they differ from it.
     :param pages: the supplier's listing, as partitions by page; the workers from ``workers`` on are suppliers.
     :param create_once: a create message is applied once at most (to see what comes after it).
     :param expect: part of the violation that a loosened rule must show.
@@ -72,6 +78,7 @@ class Scenario:
     max_token: int = 3
     max_closed: int = 2
     max_lost: int = 0
+    limits: tuple[int, ...] = ()
     ring: int = 8
     own_try: bool = False
     second_driver: bool = False
@@ -85,6 +92,10 @@ class Scenario:
     def task(self, worker: int) -> tuple[int, int]:
         """Return a worker's task identity and try."""
         return (1, worker + 1) if self.own_try else (worker + 1, 1)
+
+    def limit(self, sender: int) -> int:
+        """Return a sender's own limit of lost leases."""
+        return self.limits[sender] if self.limits and sender >= 0 else self.max_lost
 
     @property
     def global_state(self) -> int:

@@ -55,6 +55,7 @@ class Item(NamedTuple):
     staged: tuple[Block, ...] = ()
     closed: int = 0
     lost: int = 0
+    limit: int = 0
     ttl: bool = False
     generation: str = ""
     create_op: str = ""
@@ -139,6 +140,8 @@ class Truth(NamedTuple):
     closed: int = 0
     completions: int = 0
     promised: int = 0
+    lost: int = 0
+    limit: int = 0
     adopted: int = 0
 
 

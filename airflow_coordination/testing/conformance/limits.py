@@ -65,6 +65,20 @@ class Limits:
         bench.create("k")
         assert bench.get("k").max_lost_leases is None
 
+    def test_e11_a_tenure_without_an_owner_write_parks_nothing_by_a_stricter_limit(self, bench: Workbench) -> None:
+        """E11: the leases that were lost before it, under a larger limit, are not held against it."""
+        bench.create("k")
+        for _ in range(2):
+            bench.renew(bench.acquire("k", max_lost_leases=20))
+            bench.expire()
+            assert bench.sweep() == Swept(reclaimed=1)
+        bench.acquire("k", max_lost_leases=1)
+        bench.expire()
+        assert bench.sweep() == Swept(reclaimed=1)
+        bench.renew(bench.acquire("k", max_lost_leases=1))
+        bench.expire()
+        assert bench.sweep() == Swept(parked=1)
+
     @pytest.mark.parametrize(("said", "parked_after"), [(1, 1), (7, 7)])
     def test_e11_a_sensors_sweep_judges_by_the_workers_setting(
         self, store: PartitionStore, clock: FakeClock, said: int, parked_after: int

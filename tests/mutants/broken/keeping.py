@@ -53,8 +53,8 @@ MUTANTS = (
     Mutant(
         "last lost lease does not park",
         _STEPS,
-        "    if lost >= lost_leases_limit(partition, max_lost_leases):\n",
-        "    if lost > lost_leases_limit(partition, max_lost_leases):\n",
+        "    if counts and lost >= lost_leases_limit(partition, max_lost_leases):\n",
+        "    if counts and lost > lost_leases_limit(partition, max_lost_leases):\n",
         "L5: a poison partition is not parked at its maximum",
         _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
     ),
@@ -65,6 +65,14 @@ MUTANTS = (
         "    return own\n",
         "E11: a sensor parks by its own setting what a task has acquired with another",
         _kit("test_e11_a_sensors_sweep_judges_by_the_workers_setting"),
+    ),
+    Mutant(
+        "parked by a phantom with a stricter limit",
+        _STEPS,
+        "    if counts and lost >= lost_leases_limit(partition, max_lost_leases):\n",
+        "    if lost >= lost_leases_limit(partition, max_lost_leases):\n",
+        "L5: an acquisition that nobody heard of parks what was lost under a larger limit",
+        _kit("test_e11_a_tenure_without_an_owner_write_parks_nothing_by_a_stricter_limit"),
     ),
     Mutant(
         "limit not written with the lease",

@@ -9,7 +9,7 @@ from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, MAX_LOST, entry, into_ring
 
 _LOST = f"(lost_leases + {COUNTS_AS_LOST})"
-_PARKS = f"{_LOST} >= {MAX_LOST}"
+_PARKS = f"{COUNTS_AS_LOST} = 1 AND {_LOST} >= {MAX_LOST}"
 _BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
 
 
