@@ -1,6 +1,9 @@
 """Promise X4: what opens the store is in the driver's environment, nowhere else; a scheduler's logs: tests/system."""
 
 import json
+import os
+import tempfile
+import textwrap
 
 import pytest
 from airflow.sdk.log import redact
@@ -104,6 +107,80 @@ def _rows_with(secret):
     with create_session() as session:
         tables = [row[0] for row in session.execute(text("select name from sqlite_master where type = 'table'"))]
         return [name for name in tables if secret in str(session.execute(text(f'select * from "{name}"')).all())]
+
+
+JOB = """
+    import json, os, pathlib
+    from airflow_coordination.spark import Complete, partition_application
+
+    @partition_application
+    def main(spark, lease):
+        asked = "select '${{env:COORDINATION_STORE}}', '${{env:AIRFLOW_CONN_COORDINATION_DEFAULT}}', '${{env:HOME}}'"
+        substituted = str(spark.sql(asked).collect())
+        everything = str(dict(spark._jvm.System.getenv()))
+        letter = spark._jvm.System.getenv("COORDINATION_ENVELOPE") or "/none/at/all"
+        mine = str(dict(os.environ)) + str([path.read_text() for path in pathlib.Path("/proc/self").glob("environ")])
+        seen = dict(substituted=substituted, everything=everything, mine=mine, letter=letter)
+        seen["left"] = [os.path.exists(letter), os.path.exists(os.path.dirname(letter))]
+        pathlib.Path({seen!r}).write_text(json.dumps(seen))
+        if {fails}:
+            raise ValueError(f"cannot log in as {{lease._coordinator.store.database.url.password}}")
+        return Complete()
+"""
+
+
+@pytest.mark.postgres
+@pytest.mark.spark
+@pytest.mark.parametrize("fails", [False, True])
+def test_b4_a_drivers_jvm_event_log_and_last_error_hold_no_password(tmp_path, flights, run_dag, monkeypatch, fails):
+    """B4 c, d: with a real Spark; the password was in the JVM's environment, in the event log and in ``last_error``."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
+    monkeypatch.setenv("COORDINATION_STORE", f"postgresql://u:{CANARY}@of-the-command-line/d")
+    job, seen, events = tmp_path / "job.py", tmp_path / "seen.json", tmp_path / "events"
+    job.write_text(textwrap.dedent(JOB.format(seen=str(seen), fails=fails)))
+    events.mkdir()
+    conf = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+    with DAG(f"jvm_{fails}", schedule=None) as dag:
+        LeasedSparkSubmitOperator(
+            task_id="process", source="flights", application=str(job), conn_id="spark_local", conf=conf
+        )
+    run = run_dag(dag)
+    assert run.state == ("failed" if fails else "success")
+    found = json.loads(seen.read_text())
+    assert os.environ["HOME"] in found["substituted"], "Spark does substitute"
+    assert CANARY not in str(found)
+    assert found["left"] == [False, False]
+    logs = [path for path in events.rglob("*") if path.is_file()]
+    assert logs
+    assert [path.name for path in logs if CANARY.encode() in path.read_bytes()] == []
+    if fails:
+        assert flights.partition("a").last_error.endswith("cannot log in as ***")
+    assert _rows_with(CANARY) == []
+
+
+def test_b4_a_driver_that_is_killed_before_it_reads_leaves_nothing(process, store_url, tmp_path, monkeypatch):
+    """B4 d: the task removes what is left."""
+    from airflow_coordination.stores import open_store
+
+    letters = tmp_path / "tmp"
+    letters.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(letters))
+    SourceCoordinator(open_store(store_url), "flights", "test").create_partitions(["a"])
+    ti = process(
+        f"""
+        import os, pathlib, signal
+        letter = pathlib.Path(os.environ["COORDINATION_ENVELOPE"])
+        modes = [oct(path.stat().st_mode) for path in (letter, letter.parent)]
+        pathlib.Path({str(tmp_path / "mode")!r}).write_text("".join(modes))
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    assert ti.state == "failed"
+    assert (tmp_path / "mode").read_text() == "0o1006000o40700"
+    assert list(letters.glob("coordination-envelope-*")) == []
 
 
 @pytest.mark.postgres
