@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from airflow_coordination.spark import handed_over as handed_over  # it reads a secret file, and removes it, at once
+
 if TYPE_CHECKING:
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.draining import Drained, drain

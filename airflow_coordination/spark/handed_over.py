@@ -22,9 +22,14 @@ _REMEDY: Final = "Submit this file with LeasedSparkSubmitOperator, or run its fu
 def _read() -> Envelope | SettingsError | None:
     path = os.environ.pop(ENVELOPE_VARIABLE, None)
     try:
-        return Envelope.open(path) if path else None
+        return (Envelope.open(path) or _read_before(path)) if path else None
     except SettingsError as error:  # for whoever takes it: this process may be no driver at all
         return error
+
+
+def _read_before(path: str) -> SettingsError:
+    problem = "was read before, by another process of this submission"
+    return SettingsError(ENVELOPE_VARIABLE, path, problem, "Let a submission start one driver, and load this file once")
 
 
 _read_at_import = [_read()]

@@ -8,6 +8,7 @@ import textwrap
 import pytest
 from airflow.sdk.log import redact
 from sqlalchemy import text
+from sqlalchemy.engine import make_url
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from tests.integration.airflow.given import flights_behind
@@ -107,6 +108,48 @@ def _rows_with(secret):
     with create_session() as session:
         tables = [row[0] for row in session.execute(text("select name from sqlite_master where type = 'table'"))]
         return [name for name in tables if secret in str(session.execute(text(f'select * from "{name}"')).all())]
+
+
+HOLES = {
+    "a_plus_and_another_special_character": lambda url: {"host": _shown(url), "password": f"+{CANARY}@/%"},
+    "b_password_in_the_query": lambda url: {"host": _shown(url.update_query_dict({"password": f"b+{CANARY}"}))},
+    "b_sslpassword_in_the_query": lambda url: {"host": _shown(url.update_query_dict({"sslpassword": f"s@{CANARY}"}))},
+    "f_no_host_before_the_query": lambda url: {
+        "host": f"postgresql+psycopg:///{url.database}?host={url.host}&port={url.port}&user={url.username}",
+        "password": f"f {CANARY}",
+    },
+}
+
+
+def _shown(url):
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("hole", HOLES)
+def test_b4_no_place_holds_the_password_however_it_is_given(process, postgres_url, monkeypatch, tmp_path, capfd, hole):
+    """B4 a, b, c, f: a job that fails with what opens its store, as it is written and as it is."""
+    with flights_behind(HOLES[hole](make_url(postgres_url)), monkeypatch) as flights:
+        ti = process(
+            """
+            import pathlib
+            from sqlalchemy.engine import make_url
+            from airflow_coordination.spark.handed_over import HandedOver
+            store = HandedOver.take().store()
+            url = make_url(store)
+            secret = url.password or url.query.get("password") or url.query.get("sslpassword")
+            pathlib.Path(__file__).with_name("secret").write_text(secret)
+            raise SystemExit(f"failed with {store} {secret} {secret!r}")
+            """
+        )
+        assert CANARY in (tmp_path / "secret").read_text(), "it is not lost"
+        last_error = str(flights.partition("a").last_error)
+    logged = capfd.readouterr().out
+    assert CANARY in logged, "dag.test() masks nothing"
+    places = {"argv": (tmp_path / "argv.json").read_text(), "log": redact(logged), "last_error": last_error}
+    found = [*_rows_with(CANARY), *(place for place, text in places.items() if CANARY in text)]
+    print(f"{hole}: {len(found)} secrets found")
+    assert (ti.state, found) == ("failed", [])
 
 
 JOB = """

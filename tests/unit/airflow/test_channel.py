@@ -13,7 +13,9 @@ from airflow_coordination.leases import Outcome, Owner, SourceCoordinator
 from airflow_coordination.leases.errors import printable
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.operators.channel import BadReportError, read_report
+from airflow_coordination.operators.conclusion import End, settle
 from airflow_coordination.operators.reports import DriverReports
+from airflow_coordination.operators.tenures import Tenures
 from airflow_coordination.operators.watch import Watch
 from airflow_coordination.stores import open_store
 
@@ -177,9 +179,25 @@ def test_b3_printable_text_is_one_line(text, short):
     assert printable(text, 5) == short[:5]
 
 
+def test_b3_only_this_tasks_own_tenures_are_ended(case):
+    """B3: whatever its book says; another owner's tenure was ended as failed."""
+    tenures = Tenures("mine", case.lease.fence)
+    tenures.began("held", case.held.fence)
+    settle(case.coordinator, case.lease, tenures, End(True, False, ValueError("x")))
+    mine, held = case.rows()[:2]
+    assert mine.ending_of(case.lease.fence).outcome is Outcome.FAILED
+    assert held.held_under(case.held.fence)
+
+
+def test_b3_an_end_that_the_store_does_not_know_is_made(case):
+    """B3: a line may say that a tenure has ended; the newest is looked up in any case."""
+    case.tell("ended", key="mine", fence=str(case.lease.fence), outcome="completed")
+    settle(case.coordinator, case.lease, case.watch.tenures, End(True, False, ValueError("x")))
+    assert case.rows()[0].ending_of(case.lease.fence).outcome is Outcome.FAILED
+
+
 def test_b3_an_error_that_is_kept_steers_no_terminal():
     """B3: it is printed by the task, by the next one, and by the command line."""
-    from airflow_coordination.operators.conclusion import End
     from airflow_coordination.spark.messages import error_text
 
     error = ValueError("row 7\nis \x1b[2J\u202e odd")
