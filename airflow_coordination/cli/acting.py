@@ -33,7 +33,7 @@ def act(place: Place, action: Action, args: Namespace) -> int:
         fit = _each(found, lambda partition: coordinator.check_action(action, partition))
         say(f"Dry run: would {action} {fit} of {len(found)} {about}. Nothing was changed.")
         return int(fit < len(found))
-    if not args.yes and not _confirmed(f"{action} {len(found)} {about}?"):
+    if not args.yes and not confirmed(f"{action} {len(found)} {about}?"):
         say("Nothing was changed.")
         return 0
     carry_out = getattr(coordinator, action.value)
@@ -91,7 +91,7 @@ def _existing(partition: Partition | None, key: str, source: str) -> Partition:
     return partition
 
 
-def _confirmed(question: str) -> bool:
+def confirmed(question: str) -> bool:
     """Ask on a terminal.
 
     :raises SettingsError: where there is nobody to ask.

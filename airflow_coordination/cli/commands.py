@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import acting, grants, iam, reading
+from airflow_coordination.cli import acting, grants, iam, reading, upkeep
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.place import Place
@@ -76,6 +76,17 @@ _GRANTS: Final = (
     _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),
 )
 
+_PURGE: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--completed-before", required=True, help="2026-01-31, a time with its zone, or an age: 90d"),
+    _option("--why", required=True, help="The reason, kept in the history of each partition"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+)
+_NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask"),)
+
 _DOCTOR: Final = (
     _option("--role", choices=("owner", *iam.ROLES), default="worker", help="Whose permissions (default: worker)"),
     OUTPUT,
@@ -98,10 +109,17 @@ COMMANDS: Final = (
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
+    Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
     Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", grants.print_grants, _GRANTS),
 )
 STORE_COMMANDS: Final = (
     Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),
+    Command(
+        "new-id",
+        "Give a copy of a store an id of its own, so that nobody takes it for the original",
+        upkeep.new_id,
+        _NEW_ID,
+    ),
 )

@@ -53,6 +53,17 @@ def set_up(database: Database, description: str) -> StoreFacts:
     return read_facts(database, description)
 
 
+def give_new_id(database: Database) -> str:
+    """Write a new id for the store, and return it.
+
+    :raises SettingsError: when this role may not.
+    """
+    new = secrets.token_hex(8)
+    with database.setting_up() as connection:
+        connection.exec_driver_sql(f"UPDATE {META} SET store_id = '{new}'")
+    return new
+
+
 def _stored(connection: Connection) -> StoreFacts | None:
     if not inspect(connection).has_table(META):
         return None

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
-from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
@@ -39,7 +39,7 @@ from airflow_coordination.stores.facts import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
 from airflow_coordination.stores.sql.database import Database, Rows
-from airflow_coordination.stores.sql.schema import read_facts, set_up
+from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, order, owner, people, read, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
@@ -88,6 +88,20 @@ class SqlStore(ABC):
     def setup(self) -> None:
         """Create the schema or migrate it; any number of processes may do so at once."""
         self._facts = set_up(self.database, self.description)
+
+    def new_id(self) -> str:
+        """Give this store another id, because it is a copy: nobody takes it for the original then (promise S18).
+
+        :raises SettingsError: while leases are held in it: their drivers believe in the old id.
+        """
+        [[count, until]] = self.ask(Call("look for held leases", writes=False), read.held, {})
+        if count:
+            problem = f"has {count} lease(s) that are held, the last until {from_micros(until).isoformat()}"
+            remedy = "If it is a copy, wait until they have ended; if not, leave its id alone"
+            raise SettingsError("store", self.description, problem, remedy)
+        give_new_id(self.database)
+        self._facts = None
+        return self.store_id
 
     def close(self) -> None:
         """Give this process's connections back."""

@@ -135,7 +135,7 @@ def test_a9_an_action_is_refused_for_what_changed_since_it_was_shown(flights, ur
         flights.fail(flights.acquire_partition("2013-01"), "again")
         return True
 
-    monkeypatch.setattr("airflow_coordination.cli.acting._confirmed", confirmed)
+    monkeypatch.setattr("airflow_coordination.cli.acting.confirmed", confirmed)
     assert main(["reopen", "2013-01", "--source", "flights", "--why", "w", "--store", url]) == 1
     assert flights.partition("2013-01").parked
 

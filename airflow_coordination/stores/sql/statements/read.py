@@ -34,6 +34,12 @@ def find_task() -> str:
         ORDER BY source_partition_key"""
 
 
+def held(dialect: Dialect) -> str:
+    """Return how many leases are held in all sources, and when the last of them ends."""
+    return f"""SELECT count(*), max(partition_ownership_timeout) FROM {PARTITIONS}
+        WHERE timed = {Timed.HELD:d} AND partition_ownership_timeout > {dialect.now}"""
+
+
 def page(*, one_status: bool) -> str:
     """Return a page of partitions by key."""
     status = "AND source_partition_status = :status" if one_status else ""

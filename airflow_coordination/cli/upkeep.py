@@ -1,0 +1,79 @@
+"""The commands that look after a store over the years: forgetting what is done, and giving a copy its own id."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from airflow_coordination.cli.acting import confirmed
+from airflow_coordination.cli.output import say
+from airflow_coordination.cli.place import Place, account
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.retention import Purged
+
+_AGE: Final = re.compile(r"(\d{1,6})d")
+
+
+def purge(place: Place, args: Namespace) -> None:
+    """Delete what was completed before a time, portion by portion; killed, it goes on when it is called again."""
+    coordinator = place.coordinator(args.source, args.partition_prefix)
+    before = moment_of(args.completed_before, place.store.now())
+    about = f"partition(s) of source {args.source} that were completed before {before.isoformat(timespec='seconds')}"
+
+    def portions(dry_run: bool) -> Purged:
+        done, after = Purged(), None
+        while True:
+            part = coordinator.purge(before, args.by or account(), args.why, after=after, dry_run=dry_run)
+            done, after = Purged(done.deleted + part.deleted, done.changed + part.changed), part.after
+            if after is None:
+                return done
+
+    found = portions(True).deleted
+    if args.dry_run:
+        say(f"Dry run: would purge {found} {about}. Nothing was changed.")
+        return
+    if not args.yes and not confirmed(f"Purge {found} {about}? Suppliers that still name them create them anew."):
+        say("Nothing was changed.")
+        return
+    done = portions(False)
+    left = f" {done.changed} had changed meanwhile and were left." if done.changed else ""
+    say(f"Done: purged {done.deleted} {about}.{left} What they published stays.")
+
+
+def moment_of(text: str, now: datetime) -> datetime:
+    """Return the time that ``text`` says: a day in UTC, a time with its zone, or an age in days before ``now``.
+
+    :raises SettingsError: when it says none.
+    """
+    if age := _AGE.fullmatch(text):
+        return now - timedelta(days=int(age[1]))
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is not None and (found.tzinfo or re.fullmatch(r"[\d-]+", text)):
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    problem = "is no time" if found is None else "has no time zone"
+    raise SettingsError("--completed-before", text, problem, "Write 2026-01-31, 2026-01-31T12:00:00+01:00 or 90d")
+
+
+def new_id(place: Place, args: Namespace) -> None:
+    """Give the store another id, after asking.
+
+    :raises SettingsError: while leases are held in it, or when it is no store in an SQL database.
+    """
+    from airflow_coordination.stores.sql.store import SqlStore
+
+    store = place.store
+    if not isinstance(store, SqlStore):
+        raise SettingsError("--store", store.description, "is not in an SQL database", "Copies of others keep their id")
+    old = store.store_id
+    question = (
+        f"Is the store at {store.description} a copy of another one, and shall get an id of its own in place of {old}?"
+    )
+    if not args.yes and not confirmed(question):
+        say("Nothing was changed.")
+        return
+    say(f"Done: store {old} at {store.description} is {store.new_id()} now.")
