@@ -44,10 +44,31 @@ class PartitionFailedError(CoordinationError):
         return f"Partition {shown(self.key)}: {self.reason}. {after}."
 
 
+class SupplierBusyError(CoordinationError):
+    """Nothing was listed: somebody else holds the source's lease, alive or dead.
+
+    :param source: the source's name.
+    :param rival: who holds it, ``None`` when it was free again a moment later.
+    :param until: when that lease ends unless it is renewed.
+    """
+
+    def __init__(self, source: str, rival: str | None, until: datetime | None) -> None:
+        super().__init__(source, rival, until)
+        self.source, self.rival, self.until = source, rival, until
+
+    def __str__(self) -> str:
+        end = f" until {self.until.isoformat(timespec='seconds')}, if it does not renew it" if self.until else ""
+        return (
+            f"Nothing was listed: {shown(self.rival)} holds the lease of the supplier of source {shown(self.source)}"
+            f"{end}. Retry soon; without retries, run this task again."
+        )
+
+
 class CoordinationRetryPolicy(ExceptionRetryPolicy):
     """Lease lost: fail, somebody else owns the partition. Store unavailable: retry soon. Wrong input: fail.
 
-    A failed partition is retried when it can be acquired again, so that no try is lost on waiting for it.
+    A failed partition is retried when it can be acquired again, so that no try is lost on waiting for it. While
+    somebody else holds a supplier's lease it is retried soon, the last time when that lease can be over.
     """
 
     def __init__(self) -> None:
@@ -63,12 +84,20 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
         self, exception: BaseException, try_number: int, max_tries: int, context: Context | None = None
     ) -> RetryDecision:
         """Return what should happen after ``exception``."""
+        if isinstance(exception, SupplierBusyError):
+            last = try_number >= max_tries
+            wait = max(_until(exception.until), SOON) if last and exception.until else SOON
+            return RetryDecision.retry(wait, "The supplier's lease may be free then")
         if not isinstance(exception, PartitionFailedError):
             return super().evaluate(exception, try_number, max_tries, context)
         if exception.available_at is None:
             return RetryDecision.fail("The partition is parked")
-        wait = max(exception.available_at - datetime.now(UTC), timedelta(0)) + timedelta(seconds=1)
-        return RetryDecision.retry(wait, "The partition can be acquired again then")
+        return RetryDecision.retry(_until(exception.available_at), "The partition can be acquired again then")
+
+
+def _until(moment: datetime) -> timedelta:
+    """Return how long it is until shortly after ``moment``."""
+    return max(moment - datetime.now(UTC), timedelta(0)) + timedelta(seconds=1)
 
 
 def default_retry_policy() -> CoordinationRetryPolicy:

@@ -19,6 +19,7 @@ from airflow_coordination.leases.supply import (
     SupplierPages,
     SupplierRun,
     check_state,
+    check_supplier,
     encoded,
     supply,
     without_repeats,
@@ -53,16 +54,20 @@ class Creation(Participant):
 
         :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
             generator that yields identifiers and :class:`Checkpoint`.
-        :return: what was created; ``ran`` is false while a rival runs the supplier.
+        A later try of the Airflow task that died while it ran the supplier takes the lease over at once.
+
+        :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
+        :raises InvalidInputError: when the supplier cannot be called with the state, before anything is written.
         :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
         """
+        check_supplier(supplier)
         leases = self._acquirer(self._global_id)
-        lease = leases.by_query(GLOBAL_STATE_KEY)
-        if lease is None:
-            lease = self._first_global_lease(leases)
+        lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)
         if lease is None:
             rival = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
-            return SupplierRun(ran=False, rival=rival.owner if rival else None)
+            if rival is None:
+                return SupplierRun(ran=False)
+            return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
         with self._given_back(lease):
             return supply(lease, supplier, self._supplier_pages, self.heartbeat)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from airflow_coordination.leases.documents import decode_object, encode_progress
@@ -26,12 +28,14 @@ class SupplierRun:
     :param created: see :class:`Created`.
     :param ran: false when a rival was running the supplier, so this one did not.
     :param rival: that rival's owner text.
+    :param rival_until: when its lease ends unless it is renewed, by the store's clock.
     :param state: the global state after the run.
     """
 
     created: Created = field(default_factory=Created)
     ran: bool = True
     rival: str | None = None
+    rival_until: datetime | None = None
     state: Mapping[str, Any] | None = None
 
 
@@ -81,6 +85,23 @@ def check_state(state: object) -> dict[str, Any]:
     return dict(state)
 
 
+def check_supplier(supplier: object) -> None:
+    """Check that a supplier can be called with the global state.
+
+    :raises InvalidInputError: when it cannot.
+    """
+    name = getattr(supplier, "__name__", supplier)
+    remedy = "Give a function with one parameter, the global state: def supplier(state): …"
+    if not callable(supplier):
+        raise InvalidInputError("supplier", name, "cannot be called", remedy)
+    try:
+        inspect.signature(supplier).bind({})
+    except TypeError as error:
+        raise InvalidInputError("supplier", name, f"cannot be called with the global state: {error}", remedy) from error
+    except ValueError:
+        return  # a built-in function that does not say what it takes
+
+
 class SupplierPages:
     """One run: collects pages, creates them, and saves the state only after the partitions it covers exist.
 
@@ -114,6 +135,14 @@ class SupplierPages:
             saved = self._take(item) or saved
         self._flush()
         final = encode_progress(check_state(state))
+        if result is None and final == before:
+            problem = "returned nothing and left the global state as it was"
+            raise InvalidInputError(
+                "supplier",
+                getattr(supplier, "__name__", supplier),
+                problem,
+                "Return or yield partition identifiers; an empty list says that there are none",
+            )
         if final == saved or (final == before and not changes_it):
             return decode_object(saved)
         self._save(decode_object(final))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.retries import SupplierBusyError, default_retry_policy
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
-from airflow_coordination.leases import SettingsError, SourceCoordinator, Supplier
+from airflow_coordination.leases import SourceCoordinator, Supplier
+from airflow_coordination.leases.supply import check_supplier
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class CreatePartitionsOperator(TextFields):
     """Runs a supplier under the source's global-state lease and creates the partitions it gives that do not exist.
 
-    Pushes ``{"created": …, "existing": …, "changed": […], "rival": …}``. While a rival runs the same supplier
-    this succeeds with 0 and says who runs it.
+    Pushes ``{"created": …, "existing": …, "changed": […], "rival": null}``. While somebody else holds the source's
+    lease nothing is listed, and the task fails, to be tried again soon; a try of the same task that died holds it no
+    longer.
 
     :param source: the source's name. (templated)
     :param supplier: called with the source's global state (a dict). It changes it and returns keys or
@@ -48,8 +50,7 @@ class CreatePartitionsOperator(TextFields):
     ) -> None:
         super().__init__(**kwargs)
         self.retry_policy = self.retry_policy or default_retry_policy()
-        if not callable(supplier):
-            raise SettingsError("supplier", supplier, "cannot be called", "Give a function that takes the global state")
+        check_supplier(supplier)
         self.source = source
         self.supplier = supplier
         self.coordination_conn_id = coordination_conn_id
@@ -60,14 +61,15 @@ class CreatePartitionsOperator(TextFields):
         """Run the supplier.
 
         :raises InvalidInputError: when it gives something that is no partition, or leaves a state that is no JSON.
+        :raises SupplierBusyError: while somebody else holds the source's lease.
         """
         coordinator = self._coordinator(context)
-        coordinator.register(dag_id=self.dag_id)
         run = coordinator.run_supplier(self.supplier)
-        created, existing = run.created.created, run.created.existing
         if not run.ran:
-            self.log.info("%s runs the supplier of source %s now; nothing was done here.", run.rival, self.source)
-        elif not created and not existing:
+            raise SupplierBusyError(self.source, run.rival, run.rival_until)
+        coordinator.register(dag_id=self.dag_id)
+        created, existing = run.created.created, run.created.existing
+        if not created and not existing:
             self.log.info("The supplier of source %s found nothing.", self.source)
         else:
             self.log.info("Source %s: %d partitions created, %d existed already.", self.source, created, existing)
@@ -77,7 +79,7 @@ class CreatePartitionsOperator(TextFields):
                 "What was stored first stays; delete a partition to create it anew.",
                 ascii(run.created.changed[:10]),
             )
-        return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": run.rival}
+        return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
 
     def _coordinator(self, context: Context) -> SourceCoordinator:
         hook = CoordinationHook(self.coordination_conn_id)

@@ -51,7 +51,11 @@ def test_every_error_has_its_place():
     missing = {name for name in ours if f"\n## {name}\n" not in page}
     assert missing == set()
     named = {line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")}
-    assert {name for name in named if name.endswith("Error")} - ours <= {"PartitionFailedError", "SupervisorGoneError"}
+    assert {name for name in named if name.endswith("Error")} - ours <= {
+        "PartitionFailedError",
+        "SupervisorGoneError",
+        "SupplierBusyError",
+    }
 
 
 def test_every_metric_is_explained():

@@ -1,11 +1,22 @@
 """CreatePartitionsOperator and PartitionsSensor inside Airflow."""
 
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases import Checkpoint, Owner, PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.leases import (
+    Checkpoint,
+    InvalidInputError,
+    Owner,
+    PartitionIdentifier,
+    PartitionStatus,
+    SourceCoordinator,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -30,6 +41,14 @@ def run(run_dag, request):
         return ti.state, ti.xcom_pull(task_ids=ti.task_id)
 
     return run_operator
+
+
+KILLED_TRY = """
+import os, signal, sys
+from airflow_coordination import SourceCoordinator, open_store
+SourceCoordinator(open_store(sys.argv[1]), "flights", sys.argv[2]).run_supplier(
+    lambda state: os.kill(os.getpid(), signal.SIGKILL))
+"""
 
 
 def create(supplier):
@@ -67,7 +86,8 @@ def test_a_changed_payload_is_reported_and_not_overwritten(run, flights):
     assert flights.partition("a").payload == {"v": 1}
 
 
-def test_while_a_rival_runs_the_supplier_it_succeeds_with_nothing_and_names_the_rival(run, flights):
+def test_e6_while_a_rival_runs_the_supplier_it_fails_and_names_the_rival(run, flights, capsys):
+    """E6: nothing was listed here, so it is no success."""
     rival = Owner.of_task("elsewhere", "other", "run", "create", -1, 1).text
     runs = []
 
@@ -76,8 +96,51 @@ def test_while_a_rival_runs_the_supplier_it_succeeds_with_nothing_and_names_the_
         return ["a"]
 
     SourceCoordinator(flights.store, "flights", rival).run_supplier(outer)
-    assert runs == [("success", {"created": 0, "existing": 0, "changed": [], "rival": rival})]
+    assert runs == [("failed", None)]
     assert flights.partition("never") is None
+    assert (
+        f"Nothing was listed: '{rival}' holds the lease of the supplier of source 'flights'" in capsys.readouterr().out
+    )
+
+
+def test_e6_the_next_try_of_a_killed_task_lists_at_once(flights, store_url):
+    """E6: the first try is killed while its supplier runs; its lease would last for ten minutes."""
+    from airflow_coordination.operators import CreatePartitionsOperator
+
+    ti = SimpleNamespace(dag_id="sales", run_id="r", task_id="create", map_index=-1, try_number=1, stats_tags={})
+    killed = subprocess.run([sys.executable, "-c", KILLED_TRY, store_url, owner_of({"ti": ti})], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert flights.counts()[PartitionStatus.UNASSIGNED] == 0
+    task = CreatePartitionsOperator(task_id="create", source="flights", supplier=lambda state: ["a", "b"])
+    ti.try_number = 2
+    assert task.execute({"ti": ti})["created"] == 2
+    assert flights.run_supplier(lambda state: []).ran  # its lease was given back
+
+
+def test_a10_a_supplier_that_fails_does_not_register_its_source(run, flights):
+    """A10: otherwise a sensor on the source takes "never listed" for "nothing to do"."""
+    assert run(create(_raises))[0] == "failed"
+    assert flights.store.sources() == []
+    assert run(create(lambda state: []))[0] == "success"
+    assert [facts for _, facts in flights.store.sources()] == [
+        {"dag_id": next(iter(flights.store.sources()))[1]["dag_id"]}
+    ]
+
+
+def test_a10_a_supplier_without_a_parameter_is_refused_where_it_is_written(flights):
+    """A10: when the DAG file is read."""
+    with pytest.raises(InvalidInputError, match=r"supplier='.*lambda.*': cannot be called with the global state"):
+        create(lambda: ["a"])()
+
+
+def test_a10_a_supplier_that_returns_nothing_fails_its_task(run, flights, capsys):
+    """A10: somebody forgot the ``return``."""
+
+    def forgetful(state):
+        ["a"].sort()
+
+    assert run(create(forgetful))[0] == "failed"
+    assert "returned nothing and left the global state as it was" in capsys.readouterr().out
 
 
 def _raises(state):

@@ -6,7 +6,12 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction
 
-from airflow_coordination.hooks.retries import CoordinationRetryPolicy, PartitionFailedError, default_retry_policy
+from airflow_coordination.hooks.retries import (
+    CoordinationRetryPolicy,
+    PartitionFailedError,
+    SupplierBusyError,
+    default_retry_policy,
+)
 from airflow_coordination.leases import Fence, PartitionNotOwnedError, SettingsError, StoreUnavailableError
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
@@ -33,6 +38,15 @@ def test_a_failed_partition_is_retried_when_it_can_be_acquired():
     decision = POLICY.evaluate(PartitionFailedError("a", "no memory", due, "s|PARTITION"), 1, 3)
     assert decision.action is RetryAction.RETRY
     assert timedelta(seconds=29) < decision.retry_delay <= timedelta(seconds=31)
+
+
+def test_e6_a_supplier_that_somebody_else_runs_is_tried_soon_and_last_when_its_lease_can_be_over():
+    """E6: the one who holds the lease may be dead, and then nobody gives it back."""
+    busy = SupplierBusyError("flights", "host/other", datetime.now(UTC) + timedelta(minutes=10))
+    assert [POLICY.evaluate(busy, number, 2).retry_delay for number in (1,)] == [timedelta(seconds=15)]
+    assert timedelta(minutes=9) < POLICY.evaluate(busy, 2, 2).retry_delay < timedelta(minutes=11)
+    gone = SupplierBusyError("flights", None, None)
+    assert POLICY.evaluate(gone, 2, 2).retry_delay == timedelta(seconds=15)
 
 
 def test_a_store_outage_is_retried_soon():

@@ -132,6 +132,53 @@ def test_l4_a_supplier_that_dies_ten_times_is_still_replaced(clock: FakeClock) -
     assert coordinator(store, clock).global_state() == {"n": 10}
 
 
+def test_e6_a_later_try_of_the_task_that_died_takes_the_suppliers_lease_over(clock: FakeClock) -> None:
+    """E6: nobody else may; the dead try, should it wake up, saves nothing any more."""
+    store = InMemoryStore(clock=clock)
+
+    def one(run: str, number: int) -> SourceCoordinator:
+        return coordinator(store, clock, f"host/dag/{run}/create/-1/{number}")
+
+    first = one("r", 1)
+    first.heartbeat = lambda *_: _not_given_back(None)  # type: ignore[method-assign, assignment, misc, return-value]
+
+    def frozen(state: dict[str, Any]) -> Iterator[str | Checkpoint]:
+        yield "a"
+        another = one("other", 2).run_supplier(lambda state: ["never"])
+        assert (another.ran, another.rival) == (False, "host/dag/r/create/-1/1")
+        assert another.rival_until == clock.now() + timedelta(minutes=10)
+        assert one("r", 2).run_supplier(lambda state: state.update(last=2) or ["b"]).created.created == 1  # type: ignore[func-returns-value]
+        yield Checkpoint({"last": 1})
+
+    with pytest.raises(PartitionNotOwnedError):
+        first.run_supplier(frozen)
+    assert first.global_state() == {"last": 2}
+    assert one("other", 1).run_supplier(lambda state: []).ran
+
+
+@pytest.mark.parametrize(
+    ("supplier", "message"),
+    [
+        (
+            lambda: ["a"],
+            r"supplier='.*lambda.*': cannot be called with the global state: too many positional arguments",
+        ),
+        (3, "supplier=3: cannot be called. Give a function with one parameter"),
+        (lambda state: None, r"supplier='.*lambda.*': returned nothing and left the global state as it was. Return or"),
+    ],
+    ids=["no parameter", "no function", "nothing"],
+)
+def test_a10_a_supplier_that_cannot_be_one_is_refused_with_a_sentence(
+    clock: FakeClock, supplier: Any, message: str
+) -> None:
+    """A10: and it registers no source."""
+    store = InMemoryStore(clock=clock)
+    with pytest.raises(InvalidInputError, match=message):
+        coordinator(store, clock).run_supplier(supplier)
+    assert store.sources() == []
+    assert coordinator(store, clock, "next").run_supplier(lambda state: []).ran
+
+
 class _not_given_back:  # noqa: N801
     """A process that dies gives nothing back."""
 
