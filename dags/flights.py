@@ -54,15 +54,16 @@ with DAG(
 
     # Two Spark applications share the months: starting one takes longer than working on a month does.
     ready = PartitionsSensor(task_id="ready", source="flights", max_hints=2)
-    process = LeasedSparkSubmitOperator.partial(task_id="process", max_leases=12, **JOB).expand(hint=ready.output)
+    process = LeasedSparkSubmitOperator.partial(task_id="process", max_leases=None, **JOB).expand(hint=ready.output)
 
-    # What closed itself meanwhile: one application for each month that reopens; skipped when there is none.
-    reopened = PartitionsSensor(task_id="reopened", source="flights")
-    again = LeasedSparkSubmitOperator.partial(task_id="process_reopened", **JOB).expand(hint=reopened.output)
-
-    finished = PartitionsSensor(
-        task_id="finished", source="flights", until="completed", trigger_rule="none_failed", poke_interval=5
+    # What closed itself meanwhile, also when a month has failed; skipped when there is none.
+    anyway = {"source": "flights", "trigger_rule": "all_done_min_one_success"}
+    reopened = PartitionsSensor(task_id="reopened", max_hints=2, **anyway)
+    again = LeasedSparkSubmitOperator.partial(task_id="process_reopened", max_leases=None, **JOB).expand(
+        hint=reopened.output
     )
+
+    finished = PartitionsSensor(task_id="finished", until="completed", poke_interval=5, **anyway)
     create >> ready
-    process >> reopened
-    again >> finished
+    [create, process] >> reopened
+    [create, again] >> finished

@@ -2,7 +2,8 @@
 
 Each run of ``standing_source`` lists what is new, waits in the triggerer, without a worker slot, until something can be
 worked on, and works on it. ``readings_report`` starts after each task that has ended well, and reads in the event which
-partitions it worked on.
+partitions it worked on. A source for ever is never completed: the last sensor looks once, fails if a pump is parked,
+and is skipped otherwise.
 """
 
 from pathlib import Path
@@ -28,10 +29,14 @@ with DAG("standing_source", schedule="@hourly", catchup=False, max_active_runs=1
         source="pumps",
         application=str(Path(__file__).with_name("readings_job.py")),
         conn_id="spark_default",
-        max_leases=10,
+        max_leases=None,
         outlets=[READINGS],
     ).expand(hint=ready.output)
+    none_parked = PartitionsSensor(
+        task_id="none_parked", source="pumps", until="completed", wait=False, trigger_rule="none_failed"
+    )
     create >> ready
+    process >> none_parked
 
 with DAG("readings_report", schedule=[READINGS]):
 

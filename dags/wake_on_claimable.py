@@ -5,7 +5,8 @@ source from the triggerer: it starts when a partition is new, when a closed one 
 failure is over, and when an owner has been lost. Each meter closes itself for a minute, so it starts each minute.
 
 Events queue up while a run goes on, therefore ``max_active_runs=1``; and whatever a run was started for may be taken
-already when it looks, therefore its sensor does not wait.
+already when it looks, therefore its sensor does not wait. Nor does the one at the end: it fails if a meter is parked,
+and is skipped otherwise, because such a source is never completed.
 """
 
 from pathlib import Path
@@ -37,5 +38,8 @@ with DAG("wake_on_claimable", schedule=[CLAIMABLE], max_active_runs=1, default_a
         source="meters",
         application=str(Path(__file__).with_name("readings_job.py")),
         conn_id="spark_default",
-        max_leases=10,
+        max_leases=None,
     ).expand(hint=ready.output)
+    process >> PartitionsSensor(
+        task_id="none_parked", source="meters", until="completed", wait=False, trigger_rule="none_failed"
+    )

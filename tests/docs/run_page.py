@@ -28,7 +28,10 @@ def printed(step, namespace):
             subprocess.run([sys.executable, "-c", DAG_IN, str(path)], check=True, stdout=subprocess.DEVNULL)
         return ""
     if step["kind"] == "shell":
-        return subprocess.run(["bash", "-euc", step["text"]], check=True, stdout=subprocess.PIPE, text=True).stdout
+        ran = subprocess.run(["bash", "-euc", step["text"]], check=False, stdout=subprocess.PIPE, text=True)
+        if ran.returncode:
+            sys.exit(f"the commands below line {step['line']} exit with {ran.returncode} after\n{ran.stdout[-3000:]}")
+        return ran.stdout
     with redirect_stdout(io.StringIO()) as output:
         exec(compile("\n" * step["line"] + step["text"], "page", "exec"), namespace)
     return output.getvalue()

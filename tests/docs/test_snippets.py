@@ -18,6 +18,7 @@ MARKS = {
     "SparkSession": pytest.mark.spark,
     "postgresql+psycopg": pytest.mark.postgres,
     "from airflow.sdk": pytest.mark.slow,
+    "airflow dags test": pytest.mark.spark,
     "python -m": pytest.mark.slow,
     "sqlite": pytest.mark.slow,
 }

@@ -57,7 +57,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
         "wake_on_claimable",
     ]
     assert found["tasks"] == {
-        "create_partitions": ["CreatePartitionsOperator", False, ["ready"]],
+        "create_partitions": ["CreatePartitionsOperator", False, ["finished", "ready", "reopened"]],
         "ready": ["PartitionsSensor", False, ["process"]],
         "process": ["LeasedSparkSubmitOperator", True, ["reopened"]],
         "reopened": ["PartitionsSensor", False, ["process_reopened"]],
