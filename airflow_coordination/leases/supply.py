@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_coordination.leases.documents import decode_object, encode_progress
-from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError
+from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Checkpoint, Lease, PartitionIdentifier
 from airflow_coordination.leases.results import Created
@@ -88,16 +88,16 @@ def check_state(state: object) -> dict[str, Any]:
 def check_supplier(supplier: object) -> None:
     """Check that a supplier can be called with the global state.
 
-    :raises InvalidInputError: when it cannot.
+    :raises SettingsError: when it cannot.
     """
     name = getattr(supplier, "__name__", supplier)
     remedy = "Give a function with one parameter, the global state: def supplier(state): …"
     if not callable(supplier):
-        raise InvalidInputError("supplier", name, "cannot be called", remedy)
+        raise SettingsError("supplier", name, "cannot be called", remedy)
     try:
         inspect.signature(supplier).bind({})
     except TypeError as error:
-        raise InvalidInputError("supplier", name, f"cannot be called with the global state: {error}", remedy) from error
+        raise SettingsError("supplier", name, f"cannot be called with the global state: {error}", remedy) from error
     except ValueError:
         return  # a built-in function that does not say what it takes
 

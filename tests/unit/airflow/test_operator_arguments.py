@@ -65,7 +65,7 @@ def test_others_are_not(arguments):
         (lambda: PartitionsSensor(task_id="s", source="flights", max_hints=0), "max_hints=0: is not above zero."),
         (
             lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=["a"]),
-            "supplier=['a']: cannot be called. Give a function with one parameter, the global state: def supplier(state): …",
+            "supplier=['a']: cannot be called. Give a function with one parameter, the global",
         ),
     ],
 )
