@@ -1,0 +1,109 @@
+"""Promise S16 for schema 2: workers of schema 1 go on beside it, and what their leases are judged by."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.clock import FakeClock
+from tests.integration.upgrade.previous_version import previous_version
+from tests.integration.upgrade.processes import environment
+
+pytestmark = pytest.mark.slow
+
+LEASE = timedelta(hours=1)
+_OLD = """
+import json, sys
+from datetime import timedelta
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
+store = open_store(sys.argv[1])
+what = sys.argv[2]
+if what == "setup":
+    store.setup()
+lease_of = {"ownership_timeout": timedelta(hours=1), "max_lost_leases": 7}
+one = SourceCoordinator(store, "flights", "old/dag/run/task/0/1", **lease_of)
+if what == "create":
+    one.create_partitions(["k"])
+if what == "acquire":
+    lease = one.renew(one.get_next_partition())
+    print(json.dumps(str(lease.fence)))
+"""
+
+
+@pytest.fixture(scope="session")
+def yesterday(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of the package of schema 1."""
+    return previous_version(tmp_path_factory.mktemp("previous"))
+
+
+class Old:
+    """Calls of a worker of schema 1, each in a process of its own."""
+
+    def __init__(self, package: Path, url: str) -> None:
+        self._package, self._url = package, url
+
+    def does(self, what: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", _OLD, self._url, what],
+            env=environment(self._package), cwd=self._package, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) if done.stdout else None
+
+
+def new(url: str, limit: int, clock: FakeClock | None = None) -> SourceCoordinator:
+    """Return a worker of today on the store."""
+    by = "new/dag/run/other/0/1"
+    return SourceCoordinator(
+        open_store(url, clock=clock), "flights", by, ownership_timeout=LEASE, max_lost_leases=limit
+    )
+
+
+def now(url: str) -> Partition:
+    found = new(url, 1).partition("k")
+    assert found is not None
+    return found
+
+
+def later(url: str, limit: int = 1) -> SourceCoordinator:
+    """Return a worker of today, with a limit of its own, at a time when every lease has ended."""
+    return new(url, limit, FakeClock(open_store(url).now() + 3 * LEASE))
+
+
+def test_e11_code_of_schema_1_works_beside_schema_2(url: str, yesterday: Path) -> None:
+    """E11: a store is migrated under workers of schema 1; a lease of theirs has no limit, so the judge's own counts."""
+    old = Old(yesterday, url)
+    old.does("setup")
+    old.does("create")
+    if not url.startswith("dynamodb"):  # a table needs no change for it
+        with pytest.raises(SchemaVersionError, match="schema 1 is too old"):
+            now(url)
+    open_store(url).setup()
+    old.does("acquire")
+    assert now(url).max_lost_leases is None
+    assert later(url).sweep().parked == 1
+
+
+def test_e11_a_limit_of_a_lease_before_stays_when_older_code_acquires(url: str, yesterday: Path) -> None:
+    """E11: it does not know the limit that a lease of newer code has left; the next newer one writes its own."""
+    open_store(url).setup()
+    one = new(url, 3)
+    one.create_partitions(["k"])
+    lease = one.get_next_partition()
+    assert lease is not None
+    one.give_up(lease)
+    Old(yesterday, url).does("acquire")
+    assert now(url).max_lost_leases == 3
+    assert later(url).sweep().reclaimed == 1
+    assert later(url, 4).get_next_partition() is not None
+    assert now(url).max_lost_leases == 4
