@@ -9,6 +9,7 @@ from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryActi
 
 from airflow_coordination.leases.errors import (
     CoordinationError,
+    DeploymentError,
     InvalidInputError,
     PartitionNotOwnedError,
     StoreUnavailableError,
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 SOON: Final = timedelta(seconds=15)
+MENDING: Final = timedelta(minutes=1)
+"""Before a task that could not begin is tried again: a worker that lacks something fails fastest, and would otherwise
+take every partition from those that have it. The next try may come to another worker."""
 
 
 class PartitionFailedError(CoordinationError):
@@ -68,7 +72,8 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
     """Lease lost: fail, somebody else owns the partition. Store unavailable: retry soon. Wrong input: fail.
 
     A failed partition is retried when it can be acquired again, so that no try is lost on waiting for it. While
-    somebody else holds a supplier's lease it is retried soon, the last time when that lease can be over.
+    somebody else holds a supplier's lease it is retried soon, the last time when that lease can be over. What a worker
+    lacks: retry in a minute, perhaps on another one; nothing is charged meanwhile.
     """
 
     def __init__(self) -> None:
@@ -76,6 +81,7 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
             [
                 RetryRule(PartitionNotOwnedError, RetryAction.FAIL, reason="The lease was lost to another owner"),
                 RetryRule(StoreUnavailableError, RetryAction.RETRY, SOON, "The store could not be reached"),
+                RetryRule(DeploymentError, RetryAction.RETRY, MENDING, "The worker may be mended, or be another one"),
                 RetryRule(InvalidInputError, RetryAction.FAIL, reason="The same input would fail again"),
             ]
         )

@@ -4,6 +4,7 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
+    DeploymentError,
     ForkedChildError,
     InvalidInputError,
     InvalidKeyError,
@@ -44,6 +45,7 @@ __all__ = [
     "CoordinationError",
     "CountingMetrics",
     "Created",
+    "DeploymentError",
     "Ending",
     "Fence",
     "ForkedChildError",

@@ -17,6 +17,7 @@
     ├── StoreMismatchError
     ├── SchemaVersionError
     ├── NoProgressError
+    ├── DeploymentError
     └── ForkedChildError
 
 Back-end exceptions never leave a store: they are wrapped at its edge and chained as ``__cause__``.
@@ -271,3 +272,18 @@ class ForkedChildError(CoordinationError):
             f"Partition {shown(self.key)} is held by process {self.holder}; process {self.process} was forked from it "
             f"and holds nothing. Return the child's result to process {self.holder}, and save or publish it there."
         )
+
+
+class DeploymentError(CoordinationError):
+    """Work could not begin for a reason that is no partition's: a worker without Java, a root nobody may write to.
+
+    :param problem: what is wrong, and where.
+    :param remedy: what to mend.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem.rstrip('.')}. {self.remedy.rstrip('.')}. No partition is charged with this."

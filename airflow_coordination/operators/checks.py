@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.errors import DeploymentError, SettingsError
+from airflow_coordination.operators.worker import check_java
 
 _RUN_DATES: Final = re.compile(
     r"\{[{%][^}]{0,1000}\b(ds|ds_nodash|ts|ts_nodash|ts_nodash_with_tz|data_interval_start|data_interval_end|logical_date|"
@@ -62,6 +64,7 @@ def check_submission(
 
     :param durable: whether the Spark operator keeps what the cluster calls the driver.
     :raises SettingsError: saying what to do instead.
+    :raises DeploymentError: when this worker lacks what a submission needs.
     :raises ValueError: from the Spark provider, which checks its own arguments.
     """
     if hook.driver is Driver.STANDALONE:
@@ -71,8 +74,9 @@ def check_submission(
         raise SettingsError("yarn_track_via_rm_api", False, "leaves a retry no way to find the driver", remedy)
     hook.check_tracking()
     if shutil.which(hook.binary) is None:
-        remedy = "Install pyspark for the worker, and put its bin directory on PATH"
-        raise SettingsError("spark_binary", hook.binary, "is not on this worker's PATH", remedy)
+        problem = f"spark_binary {hook.binary!a} is not on the PATH of worker {socket.gethostname()!a}"
+        raise DeploymentError(problem, "Install pyspark for the worker, and put its bin directory on PATH")
+    check_java(env_vars)
 
 
 def _check_standalone(hook: LeasedSparkSubmitHook, application: str, env_vars: Mapping[str, Any] | None) -> None:

@@ -23,7 +23,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import printable, shown
-from airflow_coordination.operators.tenures import Tenures, is_of_task
+from airflow_coordination.operators.tenures import Tenures, has_begun, is_of_task
 from airflow_coordination.spark.scrubbing import MAX_TEXT, without_secrets
 
 log = logging.getLogger(__name__)
@@ -39,12 +39,14 @@ class End:
     :param stopped: whether it was ended on purpose (Airflow ended the task), so that it counts as no failure.
     :param error: what the submission raised, ``None`` for exit code 0.
     :param may_complete: complete the partition of a foreign job that ended with exit code 0.
+    :param ours: its driver begins the tenure itself: without that, the partition function was never called.
     """
 
     began: bool
     stopped: bool
     error: BaseException | None
     may_complete: bool = False
+    ours: bool = False
 
     @property
     def reason(self) -> str:
@@ -65,19 +67,27 @@ def _without_secrets(error: BaseException) -> str:
     return printable(text, keep="\n\t") or type(error).__name__
 
 
-def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: End) -> None:
+def settle(coordinator: SourceCoordinator, lease: Lease, tenures: Tenures, end: End) -> bool:
     """End the tenures that their driver left open, so that their leases are free at once; note how they ended.
 
     The newest is looked up in any case. Only what the store shows as this task's own is ended.
+
+    :return: whether the driver never began its first tenure, which is given back: no work on it has failed.
     """
+    not_begun = False
     for key, fence in {**tenures.open, **dict([tenures.current])}.items():
         partition = coordinator.partition(key)
         if partition is not None and partition.held_under(fence) and is_of_task(partition, coordinator.owner):
             tenures.began(key, fence)
-            _end(coordinator, lease, key, fence, end)
+            if end.ours and not end.stopped and fence == lease.fence and not has_begun(partition):
+                not_begun = True
+                coordinator.give_up_for_dead_owner(key, fence)
+            else:
+                _end(coordinator, lease, key, fence, end)
             partition = coordinator.partition(key)
         ending = partition.ending_of(fence) if partition is not None else None
         tenures.ended(key, ending.outcome if ending is not None else Outcome.LOST)
+    return not_begun
 
 
 def _end(coordinator: SourceCoordinator, lease: Lease, key: str, fence: Fence, end: End) -> None:

@@ -69,6 +69,8 @@ class DriverReports:
             self._begin(report["key"], report["fence"])
         elif event != "spark" and "key" in report and "fence" in report:
             self._know(report["key"], report["fence"])
+        if event == "refused" and "key" not in report:
+            self._watch.problem = report["message"]
         if event == "ended":
             self._watch.tenures.ended(report["key"], report["outcome"])
         for name, count in report.get("counts", {}).items():

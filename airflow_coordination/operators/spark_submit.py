@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -21,7 +21,7 @@ from airflow_coordination.hooks.delivery import deliver
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.leases import HandOver, Lease, SourceCoordinator
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.errors import DeploymentError, SettingsError, shown
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.checks import check_submission, is_foreign, warn_of_run_dates
 from airflow_coordination.operators.choice import Memory
@@ -31,11 +31,15 @@ from airflow_coordination.operators.here import DriverHere
 from airflow_coordination.operators.labels import show_partition, tell_outlets
 from airflow_coordination.operators.leasing import LeasedOperator
 from airflow_coordination.operators.watch import Watch
+from airflow_coordination.operators.worker import local_file
+from airflow_coordination.outputs.places import check_writable
 from airflow_coordination.spark import build_archive
 from airflow_coordination.spark.session import check_distributions
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
+
+_LOOK: Final = "Look above for what spark-submit said"
 
 
 class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
@@ -68,12 +72,16 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
 
         :return: how many tenures ended in which way, and the first partitions; ``None`` without any.
         :raises SettingsError: before anything is acquired, when the submission cannot work.
+        :raises DeploymentError: when this worker cannot do it; nothing is charged, and what was acquired is free again.
         :raises PartitionFailedError: when the work failed.
         :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
         """
         check_distributions()
+        self.application = local_file(self.application)
         self._hook = hook = self._get_hook()
         check_submission(hook, self.application, self.env_vars, durable=self.durable)
+        if hook.driver is Driver.HERE and (root := self.coordination.output_root(self.output_root)):
+            check_writable(root)
         delivery = deliver(self.coordination.connection, hook.driver, foreign=is_foreign(self.application))
         # The no-progress watch is the driver's affair.
         coordinator = self.coordinator(context, replace(self.settings, no_progress_timeout=None))
@@ -109,7 +117,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
     ) -> None:
         self.log.info("Partition %s under fence %s until %s", shown(lease.key), lease.fence, lease.expires_at)
         error: BaseException | None = None
-        over = False
+        over = not_begun = False
         try:
             with watch:
                 super().execute(context)
@@ -122,14 +130,25 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
             stopped = self._killed or watch.lost is not None
             over = driver.is_over(watch, error, stopped=stopped)
             if over:
-                settle(coordinator, lease, watch.tenures, End(watch.began, stopped, error, self.complete_on_success))
+                end = End(watch.began, stopped, error, self.complete_on_success, self._is_ours)
+                not_begun = settle(coordinator, lease, watch.tenures, end)
         if watch.lost is not None:
             raise watch.lost from error
         if error is not None and (self._killed or not over):
             raise error
+        if not_begun:
+            reason = watch.problem or end.reason
+            raise DeploymentError(f"Partition {shown(lease.key)} was not begun: {reason}", _LOOK) from error
         report(coordinator, watch.tenures, error, stopped=self._killed)
+        if watch.problem is not None and error is not None:
+            raise SettingsError("application", self.application, watch.problem, "Mend it, and clear this task")
         show_partition(context, watch.tenures.label)
         tell_outlets(context, watch.tenures.done)
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether the application begins its tenure itself; one that does not needs ``complete_on_success``."""
+        return not is_foreign(self.application) and not self.complete_on_success
 
     def _driver_of(
         self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context

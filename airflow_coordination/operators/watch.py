@@ -55,6 +55,8 @@ class Watch:
         """Whether the driver speaks our protocol: it reported that it goes on with a tenure."""
         self.lost: CoordinationError | None = None
         """Why the driver was ended from here, ``None`` if it was not."""
+        self.problem: str | None = None
+        """Why the driver ended by itself, for a reason that is no partition's; ``None`` unless it said so."""
 
     def __enter__(self) -> Watch:
         self._heartbeat.__enter__()

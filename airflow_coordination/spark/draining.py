@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -126,6 +126,8 @@ def work_through(
     :param acquire: returns a lease, or ``None`` when there is nothing to do.
     :param max_leases: how many at most.
     :param until: own monotonic time after which no further lease is started.
+    :raises DeploymentError: when a partition could not be begun; it is given back.
+    :raises SettingsError: when a function has stopped the session, or publishes without a place for it.
     """
     lease = acquire()
     given_up: set[str] = set()
@@ -139,15 +141,28 @@ def work_through(
         more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
         ended = hold(function, lease, place, fetch_next=more)
         yield ended
-        if ended.stop is not None and not isinstance(ended.stop, Stopped):
-            raise ended.stop
+        _raise_what_goes_on(ended)
         if ended.outcome is Outcome.GIVEN_UP:
             given_up.add(ended.key)
         if ended.stop is not None or not more:
             return
-        if ended.outcome is Outcome.FAILED and not usable(place.spark):
-            return  # its JVM is gone or its session stopped: every further partition would fail, too
+        if ended.following is None and not usable(place.spark):
+            if ended.outcome is Outcome.FAILED:
+                return  # its JVM is gone or its session stopped: every further partition would fail, too
+            raise _session_stopped(ended.key)
         lease = ended.following or acquire()
+
+
+def _raise_what_goes_on(ended: Ended) -> None:
+    if ended.stop is not None and not isinstance(ended.stop, Stopped):
+        raise ended.stop
+    if ended.problem is not None:
+        raise ended.problem
+
+
+def _session_stopped(key: str) -> SettingsError:
+    problem = "its function has stopped the Spark session, so that this driver takes no further partition"
+    return SettingsError("partition", key, problem, "Leave spark.stop() out of the function: the driver does that")
 
 
 def _set_aside(lease: Lease, coordinator: SourceCoordinator) -> None:

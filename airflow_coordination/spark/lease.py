@@ -62,6 +62,8 @@ class PartitionLease:
         self._lock = threading.RLock()
         self.refused: CoordinationError | None = None
         """The refusal that told this process that its tenure is over."""
+        self.misconfigured: SettingsError | None = None
+        """What the function was refused for a reason that is not its own."""
 
     @property
     def partition(self) -> Partition:
@@ -236,7 +238,9 @@ class PartitionLease:
 
     def _own_attempt(self) -> Attempt:
         if self._output_root is None:
-            raise SettingsError("output_root", None, "is not set, so there is no place for blocks", "Set output_root")
+            problem = "is not set, so there is no place for blocks"
+            self.misconfigured = SettingsError("output_root", None, problem, "Set output_root")
+            raise self.misconfigured
         with self._lock:
             if self._attempt is None:
                 partition = self.partition

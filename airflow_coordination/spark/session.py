@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.outputs.places import check_writable
 from airflow_coordination.outputs.storage import is_local
 from airflow_coordination.spark import connect, s3a
 
@@ -67,8 +68,10 @@ def check_output_root(spark: Any, output_root: str) -> None:
     """Make sure that Spark writes where this process looks: on the same file system, in the same object store.
 
     :raises SettingsError: naming both and the remedy.
+    :raises DeploymentError: when this process cannot write there.
     :raises OutputError: when this process has no client for the object store.
     """
+    check_writable(output_root)
     context = context_of(spark)
     if context is None:
         connect.check_shared(spark, output_root)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
+    DeploymentError,
     InvalidInputError,
     NoProgressError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
+    SettingsError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Lease, Outcome
@@ -28,11 +30,13 @@ from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, Partiti
 from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.scrubbing import without_secrets
+from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.work import SparkWork
 
 log = logging.getLogger(__name__)
 
 PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
+_NO_SESSION = "Look in the driver's log for why it ended, and leave spark.stop() out of partition functions"
 RETURNED_NOTHING = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
 TYPED_FORMATS = frozenset({"orc", "avro"})
 """Formats whose files hold types, other than Parquet, which is read without Spark."""
@@ -87,6 +91,7 @@ class Ended:
     :param message: why, for everything but success.
     :param following: the next lease, acquired in the same step.
     :param stop: what asked this driver to stop, or the interrupt that goes on after the ending.
+    :param problem: why the partition was given back without being worked on: the next one would fare no better.
     """
 
     key: str
@@ -94,6 +99,7 @@ class Ended:
     message: str | None = None
     following: Lease | None = None
     stop: BaseException | None = None
+    problem: CoordinationError | None = None
 
 
 def hold(function: PartitionFunction, lease: Lease, place: Workplace, *, fetch_next: bool = False) -> Ended:
@@ -105,6 +111,13 @@ def hold(function: PartitionFunction, lease: Lease, place: Workplace, *, fetch_n
     :param fetch_next: acquire the next partition in the same step when it completes.
     """
     return _Tenure(function, lease, place, fetch_next).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _NotBegun:
+    """In the place of what a function returned that was never called."""
+
+    problem: CoordinationError
 
 
 class _Tenure:
@@ -134,7 +147,10 @@ class _Tenure:
 
     def _call(self) -> object:
         """Return what the function returns or raises."""
-        self._work.mark(f"partition {self._lease.key!a}")
+        try:
+            self._work.mark(f"partition {self._lease.key!a}")
+        except Exception as error:  # its session was stopped, or its JVM is gone
+            return _NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))
         try:
             with self._heartbeat, self._interruption:
                 result = call_here(self._function, self._place.spark, self._seen)
@@ -156,6 +172,13 @@ class _Tenure:
 
     def _end(self, result: object) -> Ended:
         """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
+        if isinstance(result, _NotBegun):
+            return self._not_begun(result.problem)
+        if isinstance(result, SettingsError) and result is self._seen.misconfigured:
+            return self._not_begun(result)
+        return self._end_of_work(result)
+
+    def _end_of_work(self, result: object) -> Ended:
         reason = self._seen.refused or self._heartbeat.lost or self._interruption.reason
         if isinstance(reason, NoProgressError):
             return self._fail(reason)
@@ -173,6 +196,10 @@ class _Tenure:
             # interrupted from outside: a key, Airflow's timeout, or our own interruption
             return self._give_up(GiveUp(type(result).__name__), result)
         return self._fail(_failure(result))
+
+    def _not_begun(self, problem: CoordinationError) -> Ended:
+        """Give the partition back: what failed is not its work."""
+        return replace(self._give_up(GiveUp(str(problem)), None), problem=problem)
 
     def _settle(self, outcome: PartitionOutcome) -> Ended:
         try:
@@ -195,7 +222,7 @@ class _Tenure:
             ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
             return Ended(key=lease.key, outcome=ended)
         following = None
-        if self._fetch_next:
+        if self._fetch_next and usable(self._place.spark):  # the function may have stopped it
             following = coordinator.complete_and_get_next(lease, blocks)
         else:
             coordinator.complete(lease, blocks)

@@ -4,6 +4,7 @@ The stand-in is a real process that runs the application with Python, so that no
 """
 
 import json
+import re
 
 import pytest
 import structlog
@@ -11,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.operators.choice import Memory
@@ -47,12 +48,40 @@ def test_exit_code_0_completes_the_partition_where_that_is_asked_for(process, fl
     assert flights.partition("a").status is PartitionStatus.COMPLETED
 
 
-def test_exit_code_0_alone_says_nothing_of_the_partition(process, flights):
+def test_exit_code_0_alone_says_nothing_of_the_partition(process, flights, capsys):
     ti = process("print('hello')")
     assert ti.state == "failed"
     partition = flights.partition("a")
-    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 1)
-    assert "set complete_on_success=True" in partition.last_error
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
+    assert "set complete_on_success=True" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("body", ["import no_such_module", "raise SystemExit('no jars')"], ids=["import", "exit"])
+def test_a2_a_program_that_never_begins_charges_nothing(process, flights, body):
+    """A2: what failed before the partition function was called parked the whole source within minutes."""
+    ti = process(body)
+    partition = flights.partition("a")
+    assert ti.state == "failed"
+    assert (partition.status, partition.failures, partition.lost_leases) == (PartitionStatus.UNASSIGNED, 0, 0)
+    assert partition.endings[-1].outcome is Outcome.GIVEN_UP
+
+
+@pytest.mark.parametrize(
+    ("lacks", "says"),
+    [
+        ({"env_vars": {"JAVA_HOME": "/nowhere"}}, r"has no Java below JAVA_HOME='/nowhere', which spark-submit needs"),
+        ({"application": "/nowhere/job.py"}, r"The application '/nowhere/job.py' is no file on worker"),
+        ({"application": "nowhere/job.py"}, r"is no file on worker .* \(the working folder is "),
+        ({"output_root": "/dev/null/out"}, r"output_root '/dev/null/out' cannot be used .*'/dev/null' is a file"),
+    ],
+    ids=["java", "application", "relative", "root"],
+)
+def test_a2_what_a_worker_lacks_is_said_before_anything_is_acquired(process, flights, lacks, says, capsys):
+    """A2: these four were charged to partitions."""
+    ti = process("print('hello')", complete_on_success=True, **lacks)
+    assert ti.state == "failed"
+    assert flights.partition("a").token == 0, "nothing was acquired"
+    assert re.search(says, capsys.readouterr().out)
 
 
 def test_a_failing_job_fails_its_task_and_its_partition(process, flights):
@@ -191,7 +220,7 @@ def test_what_the_driver_reports_stands_in_the_log_with_fields_of_its_own(proces
     [
         ({"conn_id": "no_such"}, "conn_id='no_such': is not a defined Airflow connection"),
         ({"deploy_mode": "cluster"}, "deploy_mode='cluster': cannot work with master local[1]"),
-        ({"spark_binary": "spark3-submit"}, "spark_binary='spark3-submit': is not on this worker's PATH"),
+        ({"spark_binary": "spark3-submit"}, "spark_binary 'spark3-submit' is not on the PATH of worker"),
         ({"source": "fligths"}, "source='fligths': is unknown to store"),
     ],
     ids=["connection", "deploy_mode", "binary", "source"],
@@ -202,13 +231,14 @@ def test_what_cannot_work_is_refused_before_anything_is_acquired(process, flight
     assert flights.partition("a").token == 0
 
 
-def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
+def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process, tmp_path):
     """Promise X5: a mapped hint that looks like a template stays as it is."""
     from airflow.sdk import DAG, task
 
     from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     hostile = "{{ conn.coordination_default.password }}"
+    (tmp_path / "job.py").write_text("raise SystemExit(1)")
     flights.create_partitions([hostile])
     with DAG("hostile", schedule=None) as dag:
 
@@ -217,11 +247,11 @@ def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process):
             return [hostile]
 
         LeasedSparkSubmitOperator.partial(
-            task_id="process", source="flights", application="/nowhere/job.py", conn_id="spark_local"
+            task_id="process", source="flights", application=str(tmp_path / "job.py"), conn_id="spark_local"
         ).expand(hint=keys())
     [ti] = [ti for ti in run_dag(dag).get_task_instances() if ti.task_id == "process"]
     assert ti.rendered_map_index == hostile
-    assert (flights.partition(hostile).failures, flights.partition("a").failures) == (1, 0)
+    assert (flights.partition(hostile).token, flights.partition("a").token) == (1, 0)
 
 
 @pytest.mark.parametrize("native", [False, True])

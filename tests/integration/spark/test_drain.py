@@ -7,16 +7,19 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from airflow_coordination.leases import (
+    DeploymentError,
     InvalidInputError,
     OutcomeUnknownError,
     PartitionNotOwnedError,
     PartitionStatus,
     ProgressStateError,
     Settings,
+    SettingsError,
     SourceCoordinator,
     StoreUnavailableError,
 )
@@ -228,6 +231,29 @@ def test_e13_output_that_was_meddled_with_is_not_published(run, coordinator) -> 
     [(_, message)] = run(overwritten, max_leases=1).errors
     assert "since its with-block was left" in message
     assert run(nothing, max_leases=1).errors == ()
+
+
+def test_a2_publishing_without_a_root_is_no_failure_of_the_partition(spark, store, coordinator) -> None:
+    """A2: `output_root` unset parked the whole source."""
+
+    def main(spark, lease):
+        with lease.publish("d"):
+            return Complete()
+
+    with pytest.raises(SettingsError, match=r"output_root=None: is not set.* Set output_root"):
+        drain(main, store=store, source="s", spark=spark, settings=FAST, max_leases=None)
+    partition = coordinator.partition("p")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
+
+
+def test_e10_a_tenure_whose_session_is_gone_is_given_back(spark, store, coordinator) -> None:
+    """E10, A2: the marks of Spark's jobs come before the function, and nothing of the function has failed."""
+    stopped = spark.newSession()
+    stopped._sc = SimpleNamespace(setJobGroup=None)
+    with pytest.raises(DeploymentError, match=r"The Spark session does not work .*No partition is charged with this"):
+        drain(lambda spark, lease: Complete(), store=store, source="s", spark=stopped, settings=FAST)
+    partition = coordinator.partition("p")
+    assert (partition.status, partition.failures, partition.lost_leases) == (PartitionStatus.UNASSIGNED, 0, 0)
 
 
 def test_unknown_modes_and_formats_are_refused(run, coordinator) -> None:

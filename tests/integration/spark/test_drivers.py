@@ -132,3 +132,31 @@ def test_e5_forked_children_leave_the_spark_jobs_and_the_tenure_of_their_parent_
     assert [report["outcome"] for report in driver.reports("ended")] == ["completed"]
     assert len(driver.reports("spark")) == 1
     assert rows(spark, task) == list(range(10))
+
+
+def test_e10_a_function_that_stops_the_session_leaves_the_next_partition_alone(task: Task) -> None:
+    """E10: the next one stayed ASSIGNED without a heartbeat for ten minutes, and the error was an AttributeError."""
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p", "q"])
+    driver = task.start("stopping.py", coordinator.get_next_partition(), max_leases=None)
+    assert driver.wait() == 1, driver.text()
+    assert [report["outcome"] for report in driver.reports("ended")] == ["completed"]
+    assert coordinator.partition("q").token == 0
+    [refused] = driver.reports("refused")
+    assert refused["message"] == (
+        "SettingsError: partition='p': its function has stopped the Spark session, so that this driver takes no "
+        "further partition. Leave spark.stop() out of the function: the driver does that"
+    )
+
+
+def test_a2_a_driver_that_cannot_work_leaves_its_partition_uncharged(task: Task, tmp_path) -> None:
+    """A2: an output root that is a file was the partition's failure."""
+    (tmp_path / "file").touch()
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("at_once.py", coordinator.get_next_partition(), output_root=f"{tmp_path}/file")
+    assert driver.wait() == 1, driver.text()
+    [refused] = driver.reports("refused")
+    assert "is a file. Give a directory. No partition is charged with this." in refused["message"]
+    assert not driver.reports("began")
+    assert coordinator.partition("p").failures == 0

@@ -12,7 +12,13 @@ from airflow_coordination.hooks.retries import (
     SupplierBusyError,
     default_retry_policy,
 )
-from airflow_coordination.leases import Fence, PartitionNotOwnedError, SettingsError, StoreUnavailableError
+from airflow_coordination.leases import (
+    DeploymentError,
+    Fence,
+    PartitionNotOwnedError,
+    SettingsError,
+    StoreUnavailableError,
+)
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 
@@ -47,6 +53,12 @@ def test_e6_a_supplier_that_somebody_else_runs_is_tried_soon_and_last_when_its_l
     assert timedelta(minutes=9) < POLICY.evaluate(busy, 2, 2).retry_delay < timedelta(minutes=11)
     gone = SupplierBusyError("flights", None, None)
     assert POLICY.evaluate(gone, 2, 2).retry_delay == timedelta(seconds=15)
+
+
+def test_a2_what_a_worker_lacks_is_not_tried_again_at_once():
+    """A2: a bad worker fails fastest, and burned all partitions and all tries."""
+    decision = POLICY.evaluate(DeploymentError("No Java", "Install it"), 1, 3)
+    assert (decision.action, decision.retry_delay) == (RetryAction.RETRY, timedelta(minutes=1))
 
 
 def test_a_store_outage_is_retried_soon():

@@ -55,6 +55,10 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "nobody holds it now. Stop this work: nothing it writes counts any more.",
     ),
     (
+        errors.DeploymentError("No Java is found on worker 'w'", "Install Java 17 or 21."),
+        "No Java is found on worker 'w'. Install Java 17 or 21. No partition is charged with this.",
+    ),
+    (
         errors.ForkedChildError("2013-01", 41, 42),
         "Partition '2013-01' is held by process 41; process 42 was forked from it and holds nothing. "
         "Return the child's result to process 41, and save or publish it there.",

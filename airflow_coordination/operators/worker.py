@@ -1,0 +1,51 @@
+"""What a worker must have before it acquires anything: what it lacks is no partition's failure."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import DeploymentError
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_NO_FILES: Final = ("spark-internal", "pyspark-shell", "spark-shell", "sparkr-shell")
+"""What spark-submit takes in the place of a file."""
+
+
+def check_java(env_vars: Mapping[str, Any] | None) -> None:
+    """Refuse a worker without Java, which spark-submit needs in every deploy mode.
+
+    :param env_vars: what the operator adds to spark-submit's environment.
+    :raises DeploymentError: naming this host and where Java was looked for.
+    """
+    environment = {**os.environ, **{name: str(value) for name, value in (env_vars or {}).items()}}
+    home = environment.get("JAVA_HOME")
+    if home:
+        found, place = shutil.which("java", path=str(Path(home, "bin"))), f"below JAVA_HOME={home!a}"
+    else:
+        found, place = shutil.which("java", path=environment.get("PATH")), "on PATH, and JAVA_HOME is not set"
+    if found is None:
+        problem = f"Worker {socket.gethostname()!a} has no Java {place}, which spark-submit needs"
+        raise DeploymentError(problem, "Install Java 17 or 21 there")
+
+
+def local_file(application: str) -> str:
+    """Return the application as spark-submit gets it: a path of this worker absolute, anything else as it is.
+
+    :raises DeploymentError: when the path leads to no file on this worker.
+    """
+    if _SCHEME.match(application) and not application.startswith("file:"):
+        return application
+    if application in _NO_FILES or not application:
+        return application
+    path = Path("/" + application.removeprefix("file:").lstrip("/") if application.startswith("file:") else application)
+    if path.is_file():
+        return application if path.is_absolute() else str(path.absolute())
+    where = f" (the working folder is {str(Path.cwd())!a})" if not path.is_absolute() else ""
+    problem = f"The application {application!a} is no file on worker {socket.gethostname()!a}{where}"
+    raise DeploymentError(problem, "Give its absolute path, and put it there on every worker")
