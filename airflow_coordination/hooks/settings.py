@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from airflow.sdk import conf
 
+from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import SWEEP_INTERVAL, Settings, check_known
 
@@ -17,6 +18,8 @@ _DURATIONS: Final = frozenset(
     {"ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline"}
 )
 SETTING_NAMES: Final = frozenset(field.name for field in fields(Settings))
+_REFERENCES: Final = ("_cmd", "_secret")
+"""Airflow's endings of options that say where the value is."""
 
 
 def merge_settings(connection: Mapping[str, Any], arguments: Mapping[str, Any]) -> Settings:
@@ -35,7 +38,12 @@ def merge_settings(connection: Mapping[str, Any], arguments: Mapping[str, Any]) 
 def sweep_interval() -> timedelta:
     """Return how often sensors sweep: ``[coordination] sweep_interval``, 30 s by default."""
     seconds = conf.get(SECTION, "sweep_interval", fallback="")
-    return _seconds("sweep_interval", seconds) if seconds else SWEEP_INTERVAL
+    if not seconds:
+        return SWEEP_INTERVAL
+    interval = _seconds("sweep_interval", seconds)
+    if interval <= timedelta(0):
+        raise SettingsError("sweep_interval", seconds, "is not above zero", "Give seconds, for example 30")
+    return interval
 
 
 def configured_output_root() -> str | None:
@@ -44,12 +52,26 @@ def configured_output_root() -> str | None:
 
 
 def _configured() -> dict[str, Any]:
-    """Return what the configuration section says; an empty ``no_progress_timeout`` switches the watch off."""
+    """Return what the configuration section says; an empty ``no_progress_timeout`` switches the watch off.
+
+    :raises SettingsError: for an option that does not exist, which would change nothing, and nobody would know.
+    """
+    _check_section()
     found = {name: conf.get(SECTION, name, fallback=None) for name in SETTING_NAMES}
     chosen: dict[str, Any] = {name: text for name, text in found.items() if text}
     if found["no_progress_timeout"] == "":
         chosen["no_progress_timeout"] = None
     return chosen
+
+
+def _check_section() -> None:
+    options = get_provider_info()["config"][SECTION]["options"]
+    given = {name.lower() for name in conf.getsection(SECTION) or ()}
+    check_known(
+        sorted(name for name in given if not name.endswith(_REFERENCES)),
+        SETTING_NAMES | options.keys(),
+        f"[{SECTION}]",
+    )
 
 
 def _typed(name: str, value: Any) -> Any:

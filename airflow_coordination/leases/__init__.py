@@ -18,6 +18,7 @@ from airflow_coordination.leases.errors import (
     SchemaVersionError,
     SettingsError,
     StoreMismatchError,
+    StoreSlowError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "SettingsError",
     "SourceCoordinator",
     "StoreMismatchError",
+    "StoreSlowError",
     "StoreThrottledError",
     "StoreUnavailableError",
     "Supplier",

@@ -13,6 +13,7 @@
     ├── PartitionUpdateError
     ├── OutcomeUnknownError
     ├── StoreUnavailableError
+    │   ├── StoreSlowError
     │   └── StoreThrottledError
     ├── StoreMismatchError
     ├── SchemaVersionError
@@ -186,6 +187,20 @@ class StoreUnavailableError(CoordinationError):
 
     def __str__(self) -> str:
         return f"The store could not be reached to {self.action}: {self.reason}. Nothing was written; try again."
+
+
+class StoreSlowError(StoreUnavailableError):
+    """The store can be reached, and has cancelled every attempt because it took too long, so nothing was written.
+
+    :param action: what was attempted.
+    :param reason: what the store said.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"The store was too slow to {self.action}: {self.reason}. Nothing was written; try again, or raise "
+            "statement_timeout."
+        )
 
 
 class StoreThrottledError(StoreUnavailableError):

@@ -17,7 +17,6 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
-    StoreThrottledError,
     StoreUnavailableError,
 )
 from airflow_coordination.leases.heads import every_head
@@ -117,7 +116,7 @@ class Attempts:
         """
         pause = self._randomness.jitter(self._pause, 0.5)
         if self._clock.monotonic() + pause > self._deadline:
-            kind = StoreThrottledError if isinstance(cause, StoreThrottledError) else StoreUnavailableError
+            kind = type(cause) if isinstance(cause, StoreUnavailableError) else StoreUnavailableError
             raise (OutcomeUnknownError if self.doubtful else kind)(self._action, reason) from cause
         self._clock.sleep(pause)
         self._pause = min(self._pause * 2, LONGEST_PAUSE)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
+from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
@@ -121,4 +123,13 @@ def _nothing(
     names = ", ".join(sorted({repr(head.dataset) for head in heads})) or "none"
     names += ", and perhaps more" if len(heads) == HEADS_NAMED else ""
     problem = f"has no published output of it (published datasets: {names})"
-    return OutputError(what, store.description, problem, f"Complete a partition first. {remedy}")
+    meant = _meant(store, source, dataset, [head.dataset for head in heads])
+    return OutputError(what, store.description, problem, f"{meant}Complete a partition first. {remedy}")
+
+
+def _meant(store: PartitionStore, source: str, dataset: str, published: list[str]) -> str:
+    """Return a question about the nearest name that the store knows, empty when none is near."""
+    sources = () if published else {split_source(name)[1] for name, _ in store.sources()} - {source}
+    wrong, known = (dataset, set(published)) if published else (source, sources)
+    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
+    return f"Did you mean the {'dataset' if published else 'source'} {near[0]!r}? " if near else ""

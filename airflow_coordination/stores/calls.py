@@ -9,6 +9,7 @@ from airflow_coordination.leases.errors import (
     OutcomeUnknownError,
     PartitionUpdateError,
     SchemaVersionError,
+    StoreSlowError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -35,6 +36,10 @@ class Call:
     def unavailable(self, reason: object) -> CoordinationError:
         """Return the error for a call that was surely not applied."""
         return StoreUnavailableError(self._about(), one_line(reason))
+
+    def too_slow(self, reason: object) -> CoordinationError:
+        """Return the error for a call that the engine cancelled because it took too long."""
+        return StoreSlowError(self._about(), one_line(reason))
 
     def throttled(self, reason: object) -> CoordinationError:
         """Return the error for a call that the engine refused for want of capacity."""

@@ -42,7 +42,11 @@ def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> S
     url = _url(text, options)
     if _DRIVERS[url.drivername] == "sqlite":
         return SqliteStore(SqliteDatabase(url), clock)
-    from airflow_coordination.stores.sql.postgres import PostgresDatabase
-    from airflow_coordination.stores.sql.postgres_store import PostgresStore
+    try:
+        from airflow_coordination.stores.sql.postgres import PostgresDatabase
+        from airflow_coordination.stores.sql.postgres_store import PostgresStore
+    except ModuleNotFoundError as error:
+        problem, remedy = f"needs {error.name}, which is not installed", "pip install 'airflow-coordination[postgres]'"
+        raise SettingsError("store", public_address(text), problem, f"Install it: {remedy}") from error
 
     return PostgresStore(PostgresDatabase(url, injected_clock=clock is not None), clock)

@@ -32,7 +32,8 @@ _SETUP_LOCK: Final = 0x636F6F7264
 _SETUP_WAIT: Final = "'60s'"
 _SECRET_PARAMETERS: Final = ("password", "sslpassword")
 _CLIENT_ERRORS: Final = (psycopg.DataError, psycopg.ProgrammingError, psycopg.NotSupportedError)
-_NOT_APPLIED: Final = ("57014", "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
+_CANCELLED: Final = "57014"
+_NOT_APPLIED: Final = (_CANCELLED, "40001", "40P01", "55P03", "25006", "53200", "53300", "53400", "55006")
 """Cancelled, serialization failure, deadlock, lock not available, read-only, out of a resource: surely not applied."""
 _OURS: Final = ("0A", "21", "22", "23", "42", "44", "54")
 """Classes of codes that blame the statement or its values: the same again would be refused again. Any other is the
@@ -170,7 +171,8 @@ class PostgresDatabase(Database):
         if state is None or state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05"):
             return call.lost(f"{self.public_url}: {one_line(cause)}")
         if state in _NOT_APPLIED:
-            return call.unavailable(f"{self.public_url}: {one_line(cause)}")
+            too_slow = state == _CANCELLED and "statement timeout" in str(cause)
+            return (call.too_slow if too_slow else call.unavailable)(f"{self.public_url}: {one_line(cause)}")
         if state in _MISSING:
             return no_schema(self.public_url)
         if state == "42501":

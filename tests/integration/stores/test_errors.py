@@ -14,6 +14,7 @@ from airflow_coordination.leases.errors import (
     PartitionUpdateError,
     SchemaVersionError,
     SettingsError,
+    StoreSlowError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -101,13 +102,14 @@ def saving(found: Partition) -> Save:
 
 
 @pytest.mark.postgres
-def test_a_statement_that_the_server_cancelled_was_not_applied(postgres_store_url: str) -> None:
+def test_a10_a_statement_that_the_server_cancelled_was_not_applied(postgres_store_url: str) -> None:
+    """A10: and the error says that the store was too slow, not that it could not be reached."""
     store = open_store(f"{postgres_store_url}?statement_timeout=0.3")
     assert isinstance(store, SqlStore)
     found = held(store)
     with psycopg.connect(plain(postgres_store_url)) as other:
         other.execute("SELECT 1 FROM coordination_partitions FOR UPDATE")
-        with pytest.raises(StoreUnavailableError, match="statement timeout"):
+        with pytest.raises(StoreSlowError, match=r"The store was too slow to .*statement timeout"):
             store.write(saving(found))
     assert store.write(saving(found)).applied
     store.close()

@@ -54,6 +54,33 @@ def test_bad_input_names_the_field_the_value_and_the_remedy(arguments, message):
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        (
+            "MAX_FAILURE",
+            "3",
+            "[coordination].max_failure='max_failure': is not an option here. Did you mean 'max_failures'?",
+        ),
+        ("MAX_FAILURES", "five", "max_failures='five': is no whole number. Give for example 5"),
+        ("MAX_FAILURES", "0", "max_failures=0: is not a whole number above zero. Give 1 or more"),
+    ],
+)
+def test_a10_what_is_wrong_in_the_configuration_section_is_told(monkeypatch, option, value, message):
+    """A10: an option that is misspelt changes nothing, so it is refused."""
+    monkeypatch.setenv(f"AIRFLOW__COORDINATION__{option}", value)
+    with pytest.raises(SettingsError) as refused:
+        merge_settings({}, {})
+    assert str(refused.value) == message
+
+
+def test_a10_a_sweep_interval_that_is_no_time_is_told(monkeypatch):
+    """A10: it made sensors look all the time."""
+    monkeypatch.setenv("AIRFLOW__COORDINATION__SWEEP_INTERVAL", "-3")
+    with pytest.raises(SettingsError, match=r"sweep_interval='-3': is not above zero. Give seconds, for example 30"):
+        sweep_interval()
+
+
 def test_sweep_interval_and_output_root_come_from_the_configuration(monkeypatch):
     assert sweep_interval() == timedelta(seconds=30)
     assert configured_output_root() is None
