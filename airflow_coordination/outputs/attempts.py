@@ -32,6 +32,7 @@ from airflow_coordination.outputs.storage import (
     read_bytes,
     write_bytes,
 )
+from airflow_coordination.outputs.trails import is_due, write_trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,13 @@ class Attempt:
             accept(manifest, self._finished)
         write_bytes(manifest.address, manifest.to_bytes())
         self._finished.append(manifest)
+        self._leave_trail(manifest)
         return manifest.block(mode)
+
+    def _leave_trail(self, manifest: Manifest) -> None:
+        own = {each.address: each for each in self._finished if each.dataset == manifest.dataset}
+        if manifest.follows and is_due(len(own), self.fence.token):
+            write_trail(manifest, own)
 
     def check(self) -> None:
         """Look once more at every block that was finished here.

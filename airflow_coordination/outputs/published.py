@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from airflow_coordination.leases.names import agreed_prefix, compose_source
 from airflow_coordination.leases.port import PartitionStore
@@ -10,8 +11,11 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
 from airflow_coordination.outputs.storage import read_many
+from airflow_coordination.outputs.trails import links_in, trail_address
 
 PAGE = 1_000
+SHORT = 2
+"""Links of a chain that are read without looking for a trail."""
 
 
 def source_identifier(store: PartitionStore, source: str, partition_prefix: str | None) -> str:
@@ -49,27 +53,58 @@ def head_pages(store: PartitionStore, source: str, dataset: str) -> Iterator[Seq
         after = page[-1].key
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How far a chain was walked: the manifest to read next, and the partition that it must be of."""
+
+    number: int
+    source: str
+    key: str
+    reference: Reference
+
+
 def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
     """Return the manifests that ``starts`` name and all that those follow, each once, oldest first within a chain.
 
-    The chains are walked side by side: as many rounds of requests as the longest chain has links.
+    The chains are walked side by side. What the trails of long ones name is fetched in one round.
 
     :param starts: stored source identifier, partition key and manifest of each chain's newest link.
     """
     chains: list[list[Manifest]] = [[] for _ in starts]
-    open_ends = [(i, *start) for i, start in enumerate(starts)]
+    ends = [_End(number, *start) for number, start in enumerate(starts)]
+    fetched: dict[str, bytes | FileNotFoundError] = {}
     seen: set[Reference] = set()
-    while open_ends:
-        open_ends = [end for end in open_ends if not (end[-1] in seen or seen.add(end[-1]))]  # type: ignore[func-returns-value]
-        contents = read_many([reference.address for _, _, _, reference in open_ends])
+    while ends:
+        ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
+        _fetch(ends, chains, fetched)
         following = []
-        for (i, source, key, reference), content in zip(open_ends, contents, strict=True):
-            manifest = verified(content, reference, source, key)
-            chains[i].append(manifest)
+        for end in ends:
+            manifest = verified(fetched[end.reference.address], end.reference, end.source, end.key)
+            chains[end.number].append(manifest)
             if manifest.follows:
-                following.append((i, source, key, manifest.follows))
-        open_ends = following
+                following.append(replace(end, reference=manifest.follows))
+        for end in ends:
+            fetched.pop(end.reference.address, None)
+        ends = following
     return [manifest for chain in chains for manifest in reversed(chain)]
+
+
+def _fetch(
+    ends: Sequence[_End], chains: Sequence[list[Manifest]], fetched: dict[str, bytes | FileNotFoundError]
+) -> None:
+    """Read the manifests at ``ends`` that are not fetched yet, and what the trails of long chains name."""
+    missing = [end for end in ends if end.reference.address not in fetched]
+    long = [end for end in missing if len(chains[end.number]) >= SHORT]
+    addresses = list(dict.fromkeys(end.reference.address for end in missing))
+    contents = read_many([*addresses, *(trail_address(end.reference.address) for end in long)])
+    fetched.update(zip(addresses, contents, strict=False))
+    named = [
+        link.address
+        for end, trail in zip(long, contents[len(addresses) :], strict=True)
+        for link in links_in(trail, end.source, end.key)
+        if link.address not in fetched
+    ]
+    fetched.update(zip(named, read_many(named), strict=True))
 
 
 def _check_kind(head: HeadRecord) -> None:
