@@ -163,6 +163,14 @@ def test_show_tells_endings_and_peoples_actions(flights, cli):
     assert told["status"] == "UNASSIGNED"
 
 
+def test_e11_show_tells_the_limit_that_is_in_force(flights, cli):
+    """E11: the limit of lost leases is the one of the lease, which nobody could see."""
+    flights.acquire_partition("2013-01")
+    _, out, _ = cli("show", "2013-01", "--source", "flights", "-o", "json")
+    told = {row["field"]: row["value"] for row in json.loads(out)}
+    assert (str(told["lost_leases"]), str(told["max_lost_leases"])) == ("0", "5")
+
+
 def test_a_dry_run_changes_nothing_and_says_how_many(flights, cli):
     flights.complete(flights.acquire_partition("2013-01"))
     code, out, err = cli("reset", "2013-01", "--source", "flights", "--why", "again", "--dry-run", "-o", "plain")
