@@ -18,7 +18,6 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import Fence, Lease, Outcome, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.retention import Retention
 from airflow_coordination.leases.supply import (
@@ -33,7 +32,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Overview, Retention):
+class SourceCoordinator(Creation, Retention):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.names import check_key, check_limit
+from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.people import PeopleActions
+from airflow_coordination.leases.results import Swept
+
+PORTION: Final = 500
+"""How many completed partitions one sweep with a retention looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +32,26 @@ class Purged:
     after: str | None = None
 
 
-class Retention(PeopleActions):
+class Retention(Overview, PeopleActions):
     """The part of :class:`SourceCoordinator` that forgets."""
+
+    _forgotten_to: str | None = None
+    """Where the next sweep goes on to forget, by key; not kept beyond this object, so that nothing is lost with it."""
+
+    def sweep(self, limit: int = 1000, retention: timedelta | None = None) -> Swept:
+        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each.
+
+        :param retention: forget, too, what was completed longer ago than this, a portion of the source with each call;
+            see :meth:`purge`. Only for sources whose supplier does not name old keys again.
+        :raises InvalidInputError: when the retention is not above zero.
+        """
+        positive("retention", retention)
+        swept = super().sweep(limit)
+        if retention is not None:
+            before, why = self.store.now() - retention, f"completed longer than {retention} ago"
+            done = self.purge(before, self.owner.text, why, after=self._forgotten_to, limit=PORTION)
+            self._forgotten_to = done.after
+        return swept
 
     def purge(
         self,

@@ -159,7 +159,8 @@ def test_rights_that_are_missing_are_named(postgres_store_url: str) -> None:
         store = open_store(postgres_store_url.replace("coordination@", "reader@"))
         assert store.counts(SOURCE)
         with pytest.raises(
-            PartitionUpdateError, match=r"permission denied .* Grant this user SELECT, INSERT and UPDATE"
+            PartitionUpdateError,
+            match=r"permission denied .* Give this role what `airflow coordination grants worker` prints",
         ):
             store.create(creation(["a"]))
         store.close()

@@ -12,6 +12,7 @@ import pytest
 from airflow_coordination import PartitionStatus, SourceCoordinator
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.upkeep import moment_of
+from airflow_coordination.leases import retention
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError
 from airflow_coordination.leases.port import PartitionStore
@@ -75,6 +76,25 @@ def test_a11_purge_forgets_what_is_old_in_portions_and_keeps_what_was_published(
     assert len(heads) == 8
     [action] = store.audit(heads[0].source, "old3")
     assert (action["action"], action["by"], action["why"]) == ("delete", "ana", "old")
+
+
+def test_a11_a_sweep_with_a_retention_forgets_a_portion_each_time(
+    c: SourceCoordinator, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A11: what is still too young at the front does not keep the sweep from what comes after it."""
+    monkeypatch.setattr(retention, "PORTION", 2)
+    complete(c, "d", "e", "f")
+    clock.advance(10 * DAY)
+    complete(c, "a", "b", "c")
+    counts = []
+    for _ in range(4):
+        c.sweep(retention=9 * DAY)
+        counts.append(c.counts()[PartitionStatus.COMPLETED])
+    assert counts == [6, 5, 3, 3]
+    c.sweep()
+    assert [one.key for one in c.partitions()] == ["a", "b", "c"]
+    with pytest.raises(InvalidInputError, match=r"retention.*is zero"):
+        c.sweep(retention=timedelta(0))
 
 
 def test_a11_s1_a_purged_partition_that_comes_again_has_fences_that_go_on(
