@@ -16,7 +16,6 @@ from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.writes import Sweep
 
 NAMED_SOURCES: Final = 10
-_PAGE: Final = 1000
 
 
 class Overview(Participant):
@@ -63,19 +62,9 @@ class Overview(Participant):
         check_limit(limit)
         if after:
             check_key(after, "after")
-        if parked is None:
-            return self._page(status, after, limit)
-        found: list[Partition] = []
-        while len(found) < limit:
-            page = self._page(PartitionStatus.CLOSED if parked else status, after, _PAGE)
-            found += [partition for partition in page if partition.parked is parked]
-            if len(page) < _PAGE:
-                break
-            after = page[-1].key
-        return found[:limit]
-
-    def _page(self, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
-        return self._settler.repeat("list partitions", lambda: self.store.page(self._source_id, status, after, limit))
+        return self._settler.repeat(
+            "list partitions", lambda: self.store.page(self._source_id, status, after, limit, parked=parked)
+        )
 
     def counts(self) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status."""

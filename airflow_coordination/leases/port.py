@@ -103,8 +103,19 @@ class PartitionStore(Protocol):
     def find_task(self, source: str, task: str) -> Sequence[Partition]:
         """Return the ASSIGNED partitions held by any try of this task identity."""
 
-    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+    def page(
+        self,
+        source: str,
+        status: PartitionStatus | None,
+        after: str | None,
+        limit: int,
+        *,
+        parked: bool | None = None,
+    ) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out.
+
+        :param parked: only those that are parked (the status is CLOSED then), or only those that are not.
+        """
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""

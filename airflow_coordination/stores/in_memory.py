@@ -240,12 +240,21 @@ class InMemoryStore:
         with self._step():
             return [p for p in self._source(source).held() if p.owner and Owner(p.owner).task == task]
 
-    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+    def page(
+        self,
+        source: str,
+        status: PartitionStatus | None,
+        after: str | None,
+        limit: int,
+        *,
+        parked: bool | None = None,
+    ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
         with self._step():
             stored = self._source(source)
             above = (stored.partitions[key] for key in stored.keys.above(after))
-            return list(islice((p for p in above if not p.deleted and status in (None, p.status)), limit))
+            wanted = (p for p in above if not p.deleted and (status in (None, p.status) or parked))
+            return list(islice((p for p in wanted if parked in (None, p.parked)), limit))
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""

@@ -110,9 +110,15 @@ class ForwardingStore:
         return self.forward("find_task", lambda: self.store.find_task(source, task))
 
     def page(  # noqa: D102
-        self, source: str, status: PartitionStatus | None, after: str | None, limit: int
+        self,
+        source: str,
+        status: PartitionStatus | None,
+        after: str | None,
+        limit: int,
+        *,
+        parked: bool | None = None,
     ) -> Sequence[Partition]:
-        return self.forward("page", lambda: self.store.page(source, status, after, limit))
+        return self.forward("page", lambda: self.store.page(source, status, after, limit, parked=parked))
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:  # noqa: D102
         return self.forward("claimable", lambda: self.store.claimable(source, limit))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
@@ -241,19 +242,31 @@ class DynamoDBStore:
         self._ready()
         return self._acquiring.find_task(source, task)
 
-    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+    def page(
+        self,
+        source: str,
+        status: PartitionStatus | None,
+        after: str | None,
+        limit: int,
+        *,
+        parked: bool | None = None,
+    ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
         self._ready()
         condition: ConditionBase = Key(it.SOURCE).eq(source)
         if after:
             condition &= Key(it.KEY).gt(stored_key(after))
         kept: ConditionBase = Attr(it.DELETED).not_exists()
+        if parked:
+            status = PartitionStatus.CLOSED
         if status is not None:
             kept &= Attr(it.STATUS).eq(str(status))
         call = Call("list partitions", writes=False)
         found: list[Partition] = []
         for page in self.table.pages(call, None, ConsistentRead=True, **query(condition, kept=kept)):
-            found += [self._partitions.decode(call, item) for item in page[: limit - len(found)]]
+            decoded = (self._partitions.decode(call, item) for item in page)
+            wanted = (partition for partition in decoded if parked in (None, partition.parked))
+            found += islice(wanted, limit - len(found))
             if len(found) >= limit:
                 break
         return found

@@ -90,6 +90,10 @@ class Database(ABC):
     def setting_up(self) -> AbstractContextManager[Connection]:
         """Give a connection in a transaction that no other process's set-up runs beside."""
 
+    def beside_writers(self) -> AbstractContextManager[Connection | None]:
+        """Give a connection on which indexes are built beside the writers, where a set-up would lock them out."""
+        return nullcontext()
+
     @abstractmethod
     def meaning(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what the driver's exception means for ``call``."""

@@ -129,6 +129,21 @@ class PostgresDatabase(Database):
     @contextmanager
     def setting_up(self) -> Iterator[Connection]:
         """Give a connection in a transaction that holds the set-up's advisory lock."""
+        with self._owning() as connection, connection.begin():
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {_SETUP_WAIT}")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
+            self._make_schema(connection)
+            yield connection
+
+    @contextmanager
+    def beside_writers(self) -> Iterator[Connection]:
+        """Give a connection whose statements are transactions of their own."""
+        with self._owning() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
+    def _owning(self) -> Iterator[Connection]:
+        """Give a connection for a set-up; what fails on it is told in its words."""
         call = Call("set up the store")
         engine = create_engine(self._session.url, poolclass=NullPool, hide_parameters=True, creator=self._connect)
         try:
@@ -136,10 +151,7 @@ class PostgresDatabase(Database):
         except DBAPIError as error:
             raise self.cannot_connect(original(error), call) from error
         try:
-            with connection, connection.begin():
-                connection.exec_driver_sql(f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {_SETUP_WAIT}")
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})")
-                self._make_schema(connection)
+            with connection:
                 yield connection
         except DBAPIError as error:
             cause = original(error)

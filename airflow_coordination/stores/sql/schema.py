@@ -15,6 +15,7 @@ from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.facts import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.indexes import build_beside_writers
 from airflow_coordination.stores.sql.statements import read
 
 SCHEMA_VERSION: Final = 2
@@ -45,6 +46,9 @@ def set_up(database: Database, description: str) -> StoreFacts:
 
     :raises SchemaVersionError: when the store is newer than this code.
     """
+    with database.beside_writers() as connection:
+        if connection is not None and (facts := _stored(connection)) and facts.schema_version <= SCHEMA_VERSION:
+            build_beside_writers(connection)
     with database.setting_up() as connection:
         facts = _stored(connection)
         if facts is None or facts.schema_version < SCHEMA_VERSION:

@@ -255,7 +255,9 @@ class SqlStore(ABC):
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: bool) -> list[Partition]:
+    def _partitions(
+        self, build: Callable[..., str], parameters: dict[str, Any], **options: bool | None
+    ) -> list[Partition]:
         rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
         return [partition_of(row) for row in rows]
 
@@ -271,10 +273,18 @@ class SqlStore(ABC):
         """Return the ASSIGNED partitions held by any try of this task identity."""
         return self._partitions(read.find_task, {"source": source, "task": task})
 
-    def page(self, source: str, status: PartitionStatus | None, after: str | None, limit: int) -> Sequence[Partition]:
+    def page(
+        self,
+        source: str,
+        status: PartitionStatus | None,
+        after: str | None,
+        limit: int,
+        *,
+        parked: bool | None = None,
+    ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
         parameters = {"source": source, "status": status and str(status), "after": after or "", "limit": limit}
-        return self._partitions(read.page, parameters, one_status=status is not None)
+        return self._partitions(read.page, parameters, one_status=status is not None and not parked, parked=parked)
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
@@ -283,12 +293,11 @@ class SqlStore(ABC):
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""
-        rows = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
-        found = {str(status): int(count) for status, count in rows}
-        return {status: found.get(str(status), 0) for status in PartitionStatus}
+        [row] = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
+        return dict(zip(PartitionStatus, row, strict=True))
 
     def outlook(self, source: str) -> Outlook:
-        """Return what can still happen in the source; it looks at every partition."""
+        """Return what can still happen in the source, counted in indexes."""
         [row] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
         return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]))

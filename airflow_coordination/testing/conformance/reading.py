@@ -37,6 +37,22 @@ class Reading:
             expected = [f"{status}-{number}" for number in range(3)]
             assert bench.keys(pages(bench, status, 2)) == expected
 
+    def test_d_pages_of_what_is_parked_and_of_what_is_not(self, bench: Workbench) -> None:
+        """D: a sensor names the first parked ones, however many are closed besides."""
+        for number in range(6):
+            bench.close(bench.new(f"closed-{number}"), reopen_after=None if number % 2 else MINUTE)
+        bench.create("free", "gone")
+        bench.act(Action.DELETE, "gone")
+
+        def keys(after: str | None, limit: int, parked: bool, status: S | None = None) -> list[str]:
+            return bench.keys(bench.store.page(bench.source, status, after, limit, parked=parked))
+
+        assert keys(None, 2, True) == ["closed-1", "closed-3"]
+        assert keys("closed-1", 9, True) == ["closed-3", "closed-5"]
+        assert keys(None, 2, False) == ["closed-0", "closed-2"]
+        assert keys("closed-2", 9, False) == ["closed-4", "free"]
+        assert keys("closed-2", 9, False, S.CLOSED) == ["closed-4"]
+
     def test_a_page_holds_whole_partitions(self, bench: Workbench) -> None:
         bench.save(bench.new("k"), {"row": 1})
         assert pages(bench, None, 9) == [bench.get("k")]

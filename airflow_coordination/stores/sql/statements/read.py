@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+
+PARKED: Final = "AND source_partition_status = 'CLOSED' AND reopen_at IS NULL"
+"""The words of the index of what is parked."""
+LEASES_LOOKED_AT: Final = 1_000
+"""Among how many leases the first end is looked for: a renewed one ends later than the index says."""
 
 
 def meta() -> str:
@@ -40,33 +48,61 @@ def held(dialect: Dialect) -> str:
         WHERE timed = {Timed.HELD:d} AND partition_ownership_timeout > {dialect.now}"""
 
 
-def page(*, one_status: bool) -> str:
-    """Return a page of partitions by key."""
+def page(*, one_status: bool, parked: bool | None) -> str:
+    """Return a page of partitions by key; ``parked`` alone names the status, too."""
     status = "AND source_partition_status = :status" if one_status else ""
+    wanted = {
+        None: status,
+        True: PARKED,
+        False: f"{status} AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)",
+    }
     return f"""SELECT {PARTITION} FROM {PARTITIONS} WHERE source_identifier = :source AND source_partition_key > :after
-        AND deleted = 0 {status} ORDER BY source_partition_key LIMIT :limit"""
+        AND deleted = 0 {wanted[parked]} ORDER BY source_partition_key LIMIT :limit"""
+
+
+def _count(condition: str) -> str:
+    return f"(SELECT count(*) FROM {PARTITIONS} WHERE source_identifier = :source {condition})"
+
+
+def _in(status: PartitionStatus) -> str:
+    return _count(f"AND deleted = 0 AND source_partition_status = '{status}'")
 
 
 def counts() -> str:
-    """Return how many partitions are in each status."""
-    return f"""SELECT source_partition_status, count(*) FROM {PARTITIONS}
-        WHERE source_identifier = :source AND deleted = 0 GROUP BY source_partition_status"""
+    """Return how many partitions are in each status, from the index alone: one range each."""
+    return f"SELECT {', '.join(_in(status) for status in PartitionStatus)}"
 
 
 def outlook(dialect: Dialect) -> str:
-    """Return numbers of claimable, assigned, waiting, parked and completed partitions, and the nearest time ahead."""
+    """Return numbers of claimable, assigned, waiting, parked and completed partitions, and the nearest time ahead.
+
+    What is in a status is counted in its index, of the rest only what is parked, delayed or due: the others follow.
+    """
     now = dialect.now
-    return f"""SELECT
-        sum(CASE WHEN status <> 'COMPLETED' AND due <= {now} THEN 1 ELSE 0 END),
-        sum(CASE WHEN status = 'ASSIGNED' AND due > {now} THEN 1 ELSE 0 END),
-        sum(CASE WHEN status IN ('UNASSIGNED', 'CLOSED') AND due > {now} THEN 1 ELSE 0 END),
-        sum(CASE WHEN status <> 'COMPLETED' AND due IS NULL THEN 1 ELSE 0 END),
-        sum(CASE WHEN status = 'COMPLETED' THEN 1 ELSE 0 END),
-        min(CASE WHEN due > {now} THEN due END)
-        FROM (SELECT source_partition_status AS status, CASE source_partition_status
-            WHEN 'UNASSIGNED' THEN available_at WHEN 'CLOSED' THEN reopen_at
-            WHEN 'ASSIGNED' THEN partition_ownership_timeout END AS due
-            FROM {PARTITIONS} WHERE source_identifier = :source AND deleted = 0) AS living"""
+    due = f"AND due_at <= {now}"
+    ahead = " UNION ALL ".join(
+        f"SELECT min(due_at) AS due FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {timed:d}"
+        f" AND due_at > {now}"
+        for timed in (Timed.DELAYED, Timed.CLOSED)
+    )
+    return f"""SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
+        delayed - due_delayed + closed - parked - due_closed, parked, completed,
+        (SELECT min(due) FROM ({ahead} UNION ALL {_first_end(now)}) AS times)
+        FROM (SELECT {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
+            {_in(PartitionStatus.CLOSED)} AS closed, {_in(PartitionStatus.COMPLETED)} AS completed,
+            {_count(f"AND deleted = 0 {PARKED}")} AS parked,
+            {_count(f"AND timed = {Timed.DELAYED:d}")} AS delayed,
+            {_count(f"AND timed = {Timed.DELAYED:d} {due}")} AS due_delayed,
+            {_count(f"AND timed = {Timed.CLOSED:d} {due}")} AS due_closed,
+            {_count(f"AND timed = {Timed.HELD:d} {due} AND partition_ownership_timeout <= {now}")} AS expired)
+            AS numbers"""
+
+
+def _first_end(now: str) -> str:
+    """Return the query of the first end of a lease ahead, among those that the index names first."""
+    return f"""SELECT min(ends) FROM (SELECT partition_ownership_timeout AS ends FROM {PARTITIONS}
+        WHERE source_identifier = :source AND timed = {Timed.HELD:d} ORDER BY due_at LIMIT {LEASES_LOOKED_AT}) AS held
+        WHERE ends > {now}"""
 
 
 def heads(*, one_dataset: bool, one_key: bool, within: bool) -> str:

@@ -1,0 +1,214 @@
+"""What a look at a large source costs (D): rows are counted in the plans, and not only time."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine, text
+
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.sql import indexes
+from airflow_coordination.stores.sql.statements import order, read
+from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.testing.postgres import fresh_database
+from tests.integration.stores.conftest import creation
+from tests.integration.stores.filling import SOURCE, fill
+
+S = PartitionStatus
+NUMBER = 100_000
+MOST_ROWS = 2_000
+PAGE = 100
+LOOK = Call("explain", writes=False)
+STORED = f"{SOURCE}|PARTITION"
+
+
+@pytest.fixture(scope="module")
+def large(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
+    """URL of a store with many partitions, which no test changes."""
+    with fresh_database(postgres_cluster, postgres_template) as url:
+        fill(url, NUMBER)
+        yield url
+
+
+@pytest.fixture
+def store(large: str) -> Iterator[SqlStore]:
+    store = open_store(large)
+    assert isinstance(store, SqlStore)
+    yield store
+    store.close()
+
+
+def _plan(store: SqlStore, text: str, **parameters: Any) -> list[str]:
+    statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
+    given = {"source": STORED, "status": "CLOSED", "after": "k000050000", "limit": PAGE, **parameters}
+    return [line for [line] in store.database.fetch(LOOK, statement, given)]
+
+
+def _rows_of_the_table(plan: list[str]) -> int:
+    """Return how many rows were read in the table itself, those that a filter removed included."""
+    rows = 0
+    for place, line in enumerate(plan):
+        if " on coordination_partitions" in line and (ran := re.search(r"rows=(\d+) loops=(\d+)", line)):
+            below = " ".join(plan[place + 1 : place + 8])
+            if "Index Only Scan" in line:
+                found = re.search(r"Heap Fetches: (\d+)", below)
+                rows += int(found[1]) if found else 0
+            else:
+                removed = re.search(r"Rows Removed by Filter: (\d+)", below)
+                rows += (int(ran[1]) + (int(removed[1]) if removed else 0)) * int(ran[2])
+    return rows
+
+
+LOOKS: dict[str, Callable[[SqlStore], str]] = {
+    "counts": lambda _: read.counts(),
+    "outlook": lambda store: read.outlook(store.database.dialect),
+    "claimable": lambda store: order.claimable_list(store.database.dialect),
+    "page": lambda _: read.page(one_status=False, parked=None),
+    "page of a status": lambda _: read.page(one_status=True, parked=None),
+    "page of parked": lambda _: read.page(one_status=False, parked=True),
+    "page of closed, not parked": lambda _: read.page(one_status=True, parked=False),
+    "tenures of a task": lambda _: read.find_task(),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("status", ["CLOSED", "ASSIGNED", "COMPLETED"])
+def test_d_no_look_reads_more_than_two_thousand_rows(store: SqlStore, look: str, status: str) -> None:
+    """D: what is counted is counted in an index alone."""
+    plan = _plan(store, LOOKS[look](store), status=status, task="none")
+    assert "Seq Scan" not in " ".join(plan)
+    assert _rows_of_the_table(plan) <= MOST_ROWS, "\n".join(plan)
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_d_what_is_counted_in_indexes_is_exact(store: SqlStore) -> None:
+    """D: the outlook is put together from several counts."""
+    coordinator = SourceCoordinator(store, SOURCE, "o")
+    tens = NUMBER // 10_000
+    parked, held, delayed = tens, 10 * tens, 100 * tens
+    completed, fresh, closed = 6_000 * tens, 1_900 * tens, 2_000 * tens - held - parked
+    found = coordinator.outlook()
+    assert found.next_due is not None
+    assert (found.claimable, found.assigned, found.waiting) == (fresh, held, closed + delayed)
+    assert (found.parked, found.completed) == (parked, completed)
+    assert coordinator.counts() == {
+        S.UNASSIGNED: fresh + delayed,
+        S.ASSIGNED: held,
+        S.CLOSED: closed + parked,
+        S.COMPLETED: completed,
+    }
+    assert found != Outlook()
+
+
+# -- the migration ----------------------------------------------------------------------------------------------------
+
+
+def _undo(url: str) -> None:
+    """Bring a store back to before the indexes of views."""
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
+        for index in indexes.VIEWS:
+            elsewhere.execute(f"DROP INDEX {index.name}")
+        elsewhere.execute("UPDATE coordination_schema_history SET version_num = '0002'")
+        elsewhere.execute("UPDATE coordination_meta SET schema_version = 1")
+
+
+def _valid(url: str) -> list[str]:
+    with psycopg.connect(url.replace("+psycopg", "")) as elsewhere:
+        found = elsewhere.execute(
+            "SELECT relname FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indisvalid AND relname = ANY (%s)",
+            [[index.name for index in indexes.VIEWS]],
+        ).fetchall()
+    return sorted(name for [name] in found)
+
+
+ALL = sorted(index.name for index in indexes.VIEWS)
+
+
+@pytest.mark.postgres
+def test_d_s16_indexes_are_built_beside_a_writer(postgres_store_url: str) -> None:
+    """D: a writer's open transaction holds the build up, as it must; it is not held up itself, nor is anybody else."""
+    _undo(postgres_store_url)
+    plain = postgres_store_url.replace("+psycopg", "")
+    store = open_store(postgres_store_url)
+    migrating = threading.Thread(target=store.setup)
+    with psycopg.connect(plain) as writer, psycopg.connect(plain, autocommit=True) as other:
+        writer.execute("UPDATE coordination_partitions SET updated_at = 0")
+        migrating.start()
+        waits = """SELECT count(*) FROM pg_stat_activity
+            WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'"""
+        while other.execute(waits).fetchall() != [(1,)]:
+            assert migrating.is_alive()
+        other.execute("SET lock_timeout = '2s'")
+        other.execute("UPDATE coordination_partitions SET updated_at = 0")
+        writer.execute("UPDATE coordination_partitions SET updated_at = 1")
+        writer.commit()
+    migrating.join(60)
+    assert _valid(postgres_store_url) == ALL
+    store.close()
+
+
+@pytest.mark.postgres
+def test_d_s16_what_a_failed_build_has_left_is_built_anew(postgres_store_url: str) -> None:
+    """D: PostgreSQL keeps a name without a usable index, and IF NOT EXISTS would be content with it."""
+    _undo(postgres_store_url)
+    broken = indexes.VIEWS[0]
+    with psycopg.connect(postgres_store_url.replace("+psycopg", ""), autocommit=True) as elsewhere:
+        elsewhere.execute(indexes.creation(broken))
+        elsewhere.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", [broken.name])
+    assert _valid(postgres_store_url) == []
+    store = open_store(postgres_store_url)
+    store.setup()
+    store.close()
+    assert _valid(postgres_store_url) == ALL
+
+
+def test_d_s16_a_sqlite_file_of_before_gets_them(tmp_path: Path) -> None:
+    """D: with its partitions in it."""
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = open_store(url)
+    store.setup()
+    store.create(creation(["a"]))
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for index in indexes.VIEWS:
+            connection.execute(text(f"DROP INDEX {index.name}"))
+        connection.execute(text("UPDATE coordination_schema_history SET version_num = '0002'"))
+        connection.execute(text("UPDATE coordination_meta SET schema_version = 1"))
+    open_store(url).setup()
+    with engine.connect() as connection:
+        there = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'")).scalars().all()
+    engine.dispose()
+    assert set(ALL) <= set(there)
+
+
+@pytest.mark.postgres
+def test_d_renewals_and_saves_touch_no_index(postgres_store: SqlStore, postgres_store_url: str) -> None:
+    """D: the new indexes are of nothing that a renewal changes (heap-only updates)."""
+    postgres_store.create(creation(["a"]))
+    coordinator = SourceCoordinator(postgres_store, SOURCE, "o")
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    with psycopg.connect(postgres_store_url.replace("+psycopg", ""), autocommit=True) as elsewhere:
+        count = (
+            "SELECT n_tup_upd - n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'coordination_partitions'"
+        )
+        with elsewhere.transaction():
+            elsewhere.execute(
+                "UPDATE coordination_partitions SET partition_ownership_timeout = partition_ownership_timeout + 1,"
+                " confirmed = 1, updated_at = updated_at + 1, last_op = 'x', partition_progress_state = 'y'"
+            )
+            assert elsewhere.execute(count).fetchall() == [(0,)]
+            elsewhere.execute("UPDATE coordination_partitions SET source_partition_status = 'CLOSED'")
+            assert elsewhere.execute(count).fetchall() == [(1,)]
