@@ -129,7 +129,7 @@ def _shown(url):
 @pytest.mark.parametrize("hole", HOLES)
 def test_b4_no_place_holds_the_password_however_it_is_given(process, postgres_url, monkeypatch, tmp_path, capfd, hole):
     """B4 a, b, c, f: a job that fails with what opens its store, as it is written and as it is."""
-    with flights_behind(HOLES[hole](make_url(postgres_url)), monkeypatch) as flights:
+    with flights_behind({"conn_type": "coordination", **HOLES[hole](make_url(postgres_url))}, monkeypatch) as flights:
         ti = process(
             """
             import pathlib
