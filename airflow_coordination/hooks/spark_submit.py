@@ -20,12 +20,16 @@ from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.delivery import Delivery
 from airflow_coordination.hooks.processes import dying_with, end_marked
 from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, discard
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.errors import SettingsError, printable
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, report_marker
 from airflow_coordination.leases.known_secrets import forms
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""
+PROVIDERS_NAME: Final = "arrow-spark"
+"""What the Spark provider calls every application that was given no name."""
+LONGEST_NAME: Final = 100
+LOG_LEVEL: Final = "spark.log.level"
 DEPLOY_MODE: Final = "spark.submit.deployMode"
 UPLOADS: Final = "spark.kubernetes.file.upload.path"
 _WAIT: Final = {
@@ -160,6 +164,14 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
                 application, preexec_fn=dying_with(os.getpid()), errors="backslashreplace", **kwargs
             )  # a line that is no UTF-8 must not end the task
 
+    def call_it(self, name: str) -> None:
+        """Give an application on this host a name of its own, unless it was given one.
+
+        :param name: what it works on; shown by Spark's pages.
+        """
+        if self._name in (None, PROVIDERS_NAME) and self.driver is Driver.HERE:
+            self._name = printable(name)[:LONGEST_NAME]
+
     def terminate(self) -> None:
         """End every process of this submission on this host, within about 3 seconds."""
         if self._delivery is None:
@@ -200,7 +212,8 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         delivery = self._delivery
         if delivery is None:
             return list(super()._build_spark_common_args())
-        self._conf = {**self._conf, **delivery.configuration}
+        quiet = {LOG_LEVEL: "WARN"} if self.driver is Driver.HERE else {}  # elsewhere the provider reads Spark's INFO
+        self._conf = {**quiet, **self._conf, **delivery.configuration}
         args: list[str] = super()._build_spark_common_args()
         self._env = {**(self._env or {}), **self._hidden(), **delivery.environment, **self._letter}
         return args

@@ -102,8 +102,8 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
             )
             with lease_span(self._context, self.source, lease):
                 stop = self._work_through(lease, place)
-        account.conclude(coordinator, stop)
         show_partition(self._context, account.tenures.label)
+        account.conclude(coordinator, stop)
         memory.remember(lease.key, lease.fence, reported=True)
         return account.tenures.summary()
 

@@ -90,6 +90,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         lease = self.choose(context, coordinator, memory, driver.adopt(memory, context["ti"].try_number))
         if lease is None:
             return None
+        hook.call_it(self.source if self.max_leases != 1 else f"{self.source} {lease.key}")
         watch = driver.start(lease, delivery.with_tenure(self._hand_over(coordinator, lease, driver.task_pid)))
         try:
             with lease_span(context, self.source, lease):
@@ -132,6 +133,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
             if over:
                 end = End(watch.began, stopped, error, self.complete_on_success, self._is_ours)
                 not_begun = settle(coordinator, lease, watch.tenures, end)
+        show_partition(context, watch.tenures.label)
         if watch.lost is not None:
             raise watch.lost from error
         if error is not None and (self._killed or not over):
@@ -142,7 +144,6 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         report(coordinator, watch.tenures, error, stopped=self._killed)
         if watch.problem is not None and error is not None:
             raise SettingsError("application", self.application, watch.problem, "Mend it, and clear this task")
-        show_partition(context, watch.tenures.label)
         tell_outlets(context, watch.tenures.done)
 
     @property

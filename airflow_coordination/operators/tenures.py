@@ -84,7 +84,11 @@ class Tenures:
 
     @property
     def label(self) -> str:
-        """What the grid shows in the end."""
+        """What the grid shows in the end: what failed first, before what went well."""
+        if self._failed and (self._done or len(self._failed) > 1):
+            return f"{next(iter(self._failed))} failed"
+        if self._failed:
+            return next(iter(self._failed))
         return self.current[0] if len(self._done) < 2 else f"{len(self._done)} partitions"
 
     def summary(self) -> dict[str, Any]:

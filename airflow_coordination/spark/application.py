@@ -35,6 +35,8 @@ from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplac
 EXIT_FAILED: Final = 1
 EXIT_LOST: Final = 3
 EXIT_STOPPED: Final = 143
+LONGEST_LINE: Final = 300
+"""Characters of an error in the last lines of a driver's log."""
 _PARENT_CHECK = 1.0
 
 
@@ -178,7 +180,8 @@ def _exit_code(endings: list[Ended]) -> int:
     outcomes = {ended.outcome for ended in endings}
     for ended in endings:
         if ended.message:
-            print(f"Partition {ended.key!a} {ended.outcome}: {ended.message}", file=sys.stderr)
+            told = ended.message.splitlines()[0][:LONGEST_LINE]  # whole it is in the report, and in the store
+            print(f"Partition {ended.key!a} {ended.outcome}: {told}", file=sys.stderr)
     if any(ended.stop is not None for ended in endings):
         return EXIT_STOPPED
     if Outcome.LOST in outcomes:

@@ -367,3 +367,25 @@ def test_l2_a_retry_takes_the_same_partition(process, flights, tmp_path):
     partition = flights.partition("a")
     assert (partition.status, partition.token) == (PartitionStatus.COMPLETED, 2)
     assert flights.partition("b").token == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [({}, "flights a"), ({"max_leases": None}, "flights"), ({"name": "my own"}, "my own")],
+    ids=["one", "several", "given"],
+)
+def test_a5_the_application_is_called_by_its_source_and_key_and_logs_warnings(
+    process, flights, tmp_path, arguments, name
+):
+    """A5: every application was called `arrow-spark`, and a failed log had 4,000 lines of INFO."""
+    process("print('hello')", complete_on_success=True, **arguments)
+    argv = json.loads((tmp_path / "argv.json").read_text())
+    assert argv[argv.index("--name") + 1] == name
+    assert "spark.log.level=WARN" in argv
+
+
+def test_a5_the_log_level_is_the_users(process, flights, tmp_path):
+    """A5: WARN is a default."""
+    process("print('hello')", complete_on_success=True, conf={"spark.log.level": "INFO"})
+    argv = json.loads((tmp_path / "argv.json").read_text())
+    assert [each for each in argv if each.startswith("spark.log.level")] == ["spark.log.level=INFO"]

@@ -50,3 +50,13 @@ def test_the_end_of_a_tenure_that_is_not_open_changes_nothing():
     tenures.ended("a", Outcome.COMPLETED)
     tenures.ended("a", Outcome.LOST)
     assert tenures.summary() == {"completed": 1, "partitions": ["a"], "more": 0}
+
+
+def test_a5_the_label_names_what_failed_first():
+    """A5: a drain that failed showed how many were completed, and the failed one nowhere."""
+    tenures = Tenures("a", Fence(1, "n"))
+    tenures.ended("a", Outcome.COMPLETED)
+    for key, outcome in (("b", Outcome.FAILED), ("c", Outcome.FAILED), ("d", Outcome.COMPLETED)):
+        tenures.began(key, Fence(1, "n"))
+        tenures.ended(key, outcome)
+    assert tenures.label == "b failed"
