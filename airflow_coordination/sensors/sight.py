@@ -62,10 +62,12 @@ class Sight:
 
     def __str__(self) -> str:
         outlook, swept = self.outlook, self.swept
+        next_due = f", next due {outlook.next_due.isoformat(timespec='seconds')}" if outlook.next_due else ""
+        overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
         return (
             f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
-            f"{outlook.parked} parked, {outlook.completed} completed; "
-            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked"
+            f"{outlook.parked} parked, {outlook.completed} completed{next_due}; "
+            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}"
         )
 
     @cached_property

@@ -95,6 +95,20 @@ def test_a1_who_does_not_wait_fails_too(flights):
     assert impatient.judge(Sight(flights, 10)).verdict is Verdict.NOTHING
 
 
+def test_a8_it_says_what_nobody_had_swept_and_what_is_due_next(flights):
+    """A8: what is CLOSED and due stays so until somebody sweeps; the first look tells of it."""
+    flights.create_partitions(["a", "b", "c"])
+    leases = [flights.get_next_partition() for _ in range(3)]
+    for lease, delay in zip(leases, (timedelta(0), timedelta(0), timedelta(hours=1)), strict=True):
+        flights.close(lease, reopen_after=delay)
+    due = flights.outlook().next_due
+    assert due is not None
+    message = look(flights, Until.CLAIMABLE, 10).message
+    assert f"next due {due.isoformat(timespec='seconds')}; swept: 2 reopened" in message
+    assert "2 were overdue until this look" in message
+    assert "overdue" not in look(flights, Until.CLAIMABLE, 10).message
+
+
 def test_a10_the_message_says_how_many_can_be_acquired_not_how_many_hints_there_are(flights):
     """A10."""
     flights.create_partitions([f"{number:02}" for number in range(30)])
