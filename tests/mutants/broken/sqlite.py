@@ -205,8 +205,8 @@ MUTANTS = (
     Mutant(
         "SQL: last lost lease does not park",
         _SWEEP,
-        '_PARKS = f"{_LOST} >= {MAX_LOST}"',
-        '_PARKS = f"{_LOST} > {MAX_LOST}"',
+        '_PARKS = f"{COUNTS_AS_LOST} = 1 AND {_LOST} >= {MAX_LOST}"',
+        '_PARKS = f"{COUNTS_AS_LOST} = 1 AND {_LOST} > {MAX_LOST}"',
         "L5: a poison partition is not parked at its maximum",
         _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
     ),

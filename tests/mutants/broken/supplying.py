@@ -25,13 +25,10 @@ MUTANTS = (
     Mutant(
         "final state saved before its partitions",
         _SUPPLY,
-        "        self._flush()\n        final = encode_progress(check_state(state))\n"
-        "        if final == saved or (final == before and not changes_it):\n            return decode_object(saved)\n"
-        "        self._save(decode_object(final))\n",
+        "        self._flush()\n        final = encode_progress(check_state(state))\n",
         "        final = encode_progress(check_state(state))\n"
-        "        if final == saved or (final == before and not changes_it):\n"
-        "            self._flush()\n            return decode_object(saved)\n"
-        "        self._save(decode_object(final))\n        self._flush()\n",
+        "        if final not in (before, saved):\n            self._save(decode_object(final))\n"
+        "            saved = final\n        self._flush()\n",
         "S11: a supplier killed in between leaves partitions out for ever",
     ),
     Mutant(
@@ -52,7 +49,8 @@ MUTANTS = (
     Mutant(
         "supplier without a lease",
         _CREATION,
-        "            return SupplierRun(ran=False, rival=rival.owner if rival else None)\n",
+        "            if rival is None:\n                return SupplierRun(ran=False)\n"
+        "            return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)\n",
         "            lease = self._tenures.start(rival, 0.0)\n",
         "S10: two suppliers run under one fence",
     ),
