@@ -67,6 +67,8 @@ _IAM: Final = (
     _option("--account", help="Its account's 12 digits (default: the account of the store's role)"),
     _option("--ask-account", action="store_true", help="Ask AWS which account these credentials belong to"),
     _option("--output-root", help="Where partitions publish on S3, to have that in the policy, too"),
+    _option("--source", help="Only the keys of this source"),
+    PREFIX,
 )
 
 _GRANTS: Final = (

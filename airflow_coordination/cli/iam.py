@@ -29,7 +29,7 @@ def print_policy(place: Place, args: Namespace) -> None:
         region=region,
         account=args.account or _account(place, region, ask=args.ask_account),
     )
-    print(json.dumps(policy(Role(args.role), address, args.output_root), indent=2))
+    print(json.dumps(policy(Role(args.role), address, args.output_root, args.source, args.partition_prefix), indent=2))
 
 
 def _options(place: Place, wanted: str) -> DynamoDBOptions:

@@ -79,6 +79,11 @@ class Randomness:
         """Return ``seconds`` moved by up to ``share`` of itself in either direction."""
         return seconds * (1 + share * (2 * self._random.random() - 1))
 
+    def rotated(self, items: list[Any]) -> list[Any]:
+        """Return ``items`` from a random place on, then those before it."""
+        start = self._random.randrange(len(items)) if items else 0
+        return items[start:] + items[:start]
+
     def shuffle(self, items: list[Any]) -> None:
         """Put ``items`` into a random order, in place."""
         self._random.shuffle(items)

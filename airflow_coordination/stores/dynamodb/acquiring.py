@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -20,13 +21,16 @@ from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
 PAGE: Final = 25
 """How many candidates of a class one query brings: about one read unit."""
-CROWDED_PAGE: Final = 100
+CROWDED_PAGE: Final = 300
 """The same while others take from the same page."""
+CROWDED: Final = timedelta(seconds=10)
+"""For how long a lost race says that there is a crowd, and a page that was read in it may be worked through."""
 _RACES: Final = 3
 """So many races lost on a page say that it is old; twice as many on the next, in case the index itself is old."""
 _REMEMBERED: Final = 10_000
@@ -55,6 +59,18 @@ class Remembered:
         return self._values.get((source, name))
 
 
+@dataclass(slots=True)
+class _Page:
+    """What one process works through while others take from the same place.
+
+    :param since: when everything there is was looked at.
+    :param rest: what is left of the page; ``None`` where nobody else was met.
+    """
+
+    since: datetime
+    rest: Iterator[Candidate] | None = None
+
+
 class Acquiring:
     """The steps that start tenures.
 
@@ -79,6 +95,8 @@ class Acquiring:
         """The newest token known of a partition, and since when: rows with an older one are old themselves."""
         self._attempts = Remembered()
         """Where a nonce was sent to, for when the answer is lost."""
+        self._pages: dict[str, _Page] = {}
+        """What is left of a page that was read in a crowd, by source."""
 
     # -- one known partition ------------------------------------------------------------------------------------------
 
@@ -164,23 +182,54 @@ class Acquiring:
     def next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first that can be had; ``None`` when there is none.
 
-        Who loses a race to somebody else looks again, at a longer page, and draws by lot: in one line behind each
-        other, all workers would lose all races but one (Data Prepper's acquirers do).
+        Who loses a race to somebody else reads a longer page of what waits, and works through it for a while
+        from a place of its own on: in one line behind each other, all workers would lose all races but one (Data
+        Prepper's acquirers do). Every ten seconds, and when nothing waits, it looks again at everything there is.
         """
-        call = Call("acquire a partition")
-        races = 1
+        call, races = Call("acquire a partition"), 1
         while True:
-            left = races
-            for candidate in self._candidates(call, write, crowded=races > 1):
-                found = self._try(call, candidate, write.tenancy)
-                if found is not None:
-                    return found
-                left -= self._is_old(candidate)
-                if not left:
-                    break
-            else:
+            page = self._pages.pop(write.source, None) or _Page(self._partitions.moment().now)
+            found, lost = self._from_page(call, write, page, races)
+            if found is None and not lost:
+                found, lost = self._from_all(call, write, page, races)
+            if found is not None:
+                return found
+            if not lost:
                 return self._unseen(call, write)
-            races = max(_RACES, 2 * races)
+            races *= 2
+
+    def _from_page(self, call: Call, write: AcquireNext, page: _Page, races: int) -> tuple[Partition | None, bool]:
+        """Go on with the page that was read in a crowd; with a new one after lost races."""
+        if page.rest is None or self._partitions.moment().now - page.since >= CROWDED:
+            return None, False
+        found, lost = self._race(call, page.rest, write, races)
+        if found is not None:
+            self._pages[write.source] = page
+        elif lost:
+            self._pages[write.source] = _Page(page.since, self._crowded(call, write))
+        return found, lost
+
+    def _from_all(self, call: Call, write: AcquireNext, page: _Page, races: int) -> tuple[Partition | None, bool]:
+        """Look at everything there is, in the acquisition order; a crowd that was or is met gets a page of its own."""
+        since, crowded = self._partitions.moment().now, page.rest is not None or races > 1
+        candidates = self._candidates(call, write, crowded=crowded)
+        found, lost = self._race(call, candidates, write, max(_RACES, races) if crowded else races)
+        if lost or (found is not None and crowded):
+            self._pages[write.source] = _Page(since, self._crowded(call, write))
+        return found, lost
+
+    def _race(
+        self, call: Call, candidates: Iterator[Candidate], write: AcquireNext, races: int
+    ) -> tuple[Partition | None, bool]:
+        """Return the first that can be had, and whether too many races were lost before one could."""
+        for candidate in candidates:
+            found = self._try(call, candidate, write.tenancy)
+            if found is not None:
+                return found, False
+            races -= self._is_old(candidate)
+            if not races:
+                return None, True
+        return None, False
 
     def _unseen(self, call: Call, write: AcquireNext) -> Partition | None:
         """Acquire what this process has just created: the index may not show it yet."""
@@ -191,6 +240,15 @@ class Acquiring:
             if mine is not None:
                 return mine
         return None
+
+    def _crowded(self, call: Call, write: AcquireNext) -> Iterator[Candidate]:
+        """Yield what waits, class by class, each from a place of its own on: one query a page, when it is wanted.
+
+        From there to where the next worker has begun is nobody else, so that races are lost at the end of a stretch.
+        """
+        past, above = self._partitions.moment().past, DELAYED if write.new_first else CRASHED
+        for _, rows in self._queue.waiting(call, write.source, past, CROWDED_PAGE, above):
+            yield from (row for row in self._randomness.rotated(rows) if not self._is_old(row))
 
     def _candidates(self, call: Call, write: AcquireNext, *, crowded: bool) -> Iterator[Candidate]:
         """Yield what may be had in the acquisition order; where it is crowded, by lot from page after page."""

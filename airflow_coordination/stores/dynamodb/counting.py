@@ -1,8 +1,9 @@
 """How many partitions are in each status: counters that follow along, and an exact count now and then.
 
 A hot counter in every transition would cost a second write each. So every process adds up what its own steps did
-and brings it to the source's item of counts now and then; what a killed process had not brought is found again by
-the next exact count.
+and brings it to the source's item of counts now and then. How often is a matter of all together, about once in ten
+seconds: who has done little by its end brings it with a small chance only, and then that many times as much. What a
+killed process had not brought is found again by the next exact count.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
-from airflow_coordination.leases.clock import Clock, from_micros, to_micros
+from airflow_coordination.leases.clock import Clock, Randomness, from_micros, to_micros
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.stores.calls import Call
@@ -24,9 +25,14 @@ from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
 from airflow_coordination.stores.dynamodb.keys import COUNTS, belonging
 from airflow_coordination.stores.dynamodb.partitions import check_ours
-from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 
 FLUSH_SECONDS: Final = 10.0
+"""How often all processes together bring their sums."""
+FLEET: Final = 64
+"""How many processes are thought to be at work until the counts say it."""
+ENOUGH: Final = 1_000
+"""So many changes are brought at once; of fewer, a process that ends brings its share by chance."""
 SMALL: Final = 2_000
 EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)
@@ -42,11 +48,14 @@ class Counting:
 
     :param table: where they are.
     :param clock: says when this process brings its sums to the store.
+    :param randomness: draws who brings.
     """
 
-    def __init__(self, table: Table, clock: Clock) -> None:
-        self._table, self._clock = table, clock
+    def __init__(self, table: Table, clock: Clock, randomness: Randomness) -> None:
+        self._table, self._clock, self._randomness = table, clock, randomness
         self._sums: dict[str, Counter[PartitionStatus]] = {}
+        self._moves: Counter[str] = Counter()
+        self._fleet = FLEET
         self._brought_at = clock.monotonic()
         self._lock = threading.Lock()
 
@@ -57,21 +66,36 @@ class Counting:
             for status, change in ((before, -by), (after, by)):
                 if status is not None:
                     sums[status] += change
-            late = self._clock.monotonic() - self._brought_at > FLUSH_SECONDS
-        if late:
+            self._moves[source] += by
+            seconds = self._clock.monotonic() - self._brought_at
+            many = self._moves.total() >= ENOUGH
+        if seconds > FLUSH_SECONDS * (1 if many else self._fleet):
             self.bring()
 
     def bring(self) -> None:
         """Add this process's sums to the store's. They are best effort: what cannot be brought is forgotten."""
-        with self._lock:
-            sums, self._sums = self._sums, {}
-            self._brought_at = self._clock.monotonic()
-        for source, changes in sums.items():
-            changed = {status: change for status, change in changes.items() if change}
-            if changed:
-                self._add(source, changed)
+        for source, (changes, _) in self._taken().items():
+            self._add(source, changes)
 
-    def _add(self, source: str, changes: dict[PartitionStatus, int]) -> None:
+    def end(self) -> None:
+        """Bring what is left when this process ends: much of it surely, little by chance and then as much as ENOUGH."""
+        for source, (changes, moves) in self._taken().items():
+            share = min(1.0, moves / ENOUGH)
+            if self._randomness.chance(share):
+                self._add(source, Counter({status: round(change / share) for status, change in changes.items()}))
+
+    def _taken(self) -> dict[str, tuple[Counter[PartitionStatus], int]]:
+        """Return sums and number of moves by source, and begin anew."""
+        with self._lock:
+            sums, moves = self._sums, self._moves
+            self._sums, self._moves = {}, Counter()
+            self._brought_at = self._clock.monotonic()
+        return {source: (changes, moves[source]) for source, changes in sums.items()}
+
+    def _add(self, source: str, sums: Counter[PartitionStatus]) -> None:
+        changes = {status: change for status, change in sums.items() if change}
+        if not changes:
+            return
         expression = Expression()
         added = ", ".join(
             f"{expression.name(str(status))} {expression.operand(change)}" for status, change in changes.items()
@@ -80,14 +104,17 @@ class Counting:
             Attr(_COUNTED_AT).exists()
         )  # before the first count there is nothing to add to
         with suppress(CoordinationError):
-            self._table.attempt(
+            answer = self._table.attempt(
                 Call("count partitions"),
                 "update_item",
                 Key=it.typed(_key(source)),
                 UpdateExpression=f"ADD {added}",
                 ConditionExpression=condition,
+                ReturnValues="ALL_NEW",
                 **expression.arguments(),
             )
+            if not isinstance(answer, Refusal):
+                self._fleet = max(1, _counts(it.plain(answer["Attributes"]))[PartitionStatus.ASSIGNED])
 
     def counts(self, source: str, now: datetime, exact_for: timedelta | None = None) -> Counts:
         """Return how many partitions are in each status, all four named.
@@ -127,11 +154,11 @@ def _key(source: str) -> it.Item:
 
 def _serves(item: it.Item, now: datetime, exact_for: timedelta | None) -> bool:
     counts = _counts(item)
-    if min(counts.values()) < 0:
+    if any(item.get(str(status), 0) < -ENOUGH for status in PartitionStatus):
         return False
     life = exact_for or (EXACT_FOR if sum(counts.values()) <= SMALL else EXACT_FOR_LARGE)
     return now - from_micros(int(item[_COUNTED_AT])) < life
 
 
 def _counts(item: dict[str, Any]) -> Counts:
-    return {status: int(item.get(str(status), 0)) for status in PartitionStatus}
+    return {status: max(0, int(item.get(str(status), 0))) for status in PartitionStatus}

@@ -16,8 +16,14 @@ import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.stores.dynamodb.keys import AUDIT, COUNTS, HEADS, LARGE, SOURCES, STORE_SOURCE, belonging
+from airflow_coordination.stores.dynamodb.places import combination
 
-_ACCOUNT: Final = re.compile(r"\d{12}")
+_ACCOUNT: Final = re.compile(r"[0-9]{12}")
+_REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
+_TABLE: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _OUTPUT_ROOT: Final = re.compile(r"s3[an]?://(?P<bucket>[a-z0-9.-]+)(?P<prefix>(/[^\s$*?]*)?)")
 _TEMPLATES: Final = files(__package__) / "policies"
 
@@ -40,7 +46,7 @@ class TableAddress:
     :param table: its name.
     :param region: its region.
     :param account: the twelve digits of the account that it belongs to.
-    :raises SettingsError: when the account or the region is something else.
+    :raises SettingsError: when the table, the account or the region is something else.
     """
 
     table: str
@@ -49,6 +55,9 @@ class TableAddress:
 
     def __post_init__(self) -> None:
         _ = self.partition
+        if not _TABLE.fullmatch(self.table):
+            problem = "is no table name of 3 to 255 letters, digits, - _ ."
+            raise SettingsError("table", self.table, problem, "Write the table's name, not its ARN")
         if not _ACCOUNT.fullmatch(self.account):
             problem = "is not the number of an AWS account"
             raise SettingsError("account", self.account, problem, "Write its 12 digits, for example 123456789012")
@@ -57,6 +66,8 @@ class TableAddress:
     def partition(self) -> str:
         """The part of AWS that the region belongs to, for example ``aws`` or ``aws-cn``."""
         try:
+            if not _REGION.fullmatch(self.region):
+                raise UnknownRegionError(region_name=self.region, error_msg="")
             return str(botocore.session.get_session().get_partition_for_region(self.region))
         except UnknownRegionError as error:
             raise SettingsError("region", self.region, "is no region of AWS", "Write it like us-east-1") from error
@@ -69,14 +80,22 @@ def required(role: Role) -> Iterator[tuple[str, str | None]]:
         yield from ((action, index or None) for action in statement["Action"])
 
 
-def policy(role: Role, address: TableAddress, output_root: str | None = None) -> dict[str, Any]:
+def policy(
+    role: Role,
+    address: TableAddress,
+    output_root: str | None = None,
+    source: str | None = None,
+    partition_prefix: str | None = None,
+) -> dict[str, Any]:
     """Return the policy of a role for one table.
 
     A transaction needs no action of its own: its items are authorised as ``PutItem`` and ``UpdateItem`` (Amazon
     DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
 
     :param output_root: where partitions publish on S3, for example ``s3a://bucket/flights``, if that is to be in it.
-    :raises SettingsError: when it is not on S3, or the role has nothing to do there.
+    :param source: narrows a worker or reader to the keys of one source (``dynamodb:LeadingKeys``).
+    :param partition_prefix: that source's prefix, if any.
+    :raises SettingsError: when the root is not on S3, or the role has nothing to do there or with one source.
     """
     names = {
         "PARTITION": address.partition,
@@ -84,7 +103,9 @@ def policy(role: Role, address: TableAddress, output_root: str | None = None) ->
         "ACCOUNT": address.account,
         "TABLE": address.table,
     }
-    document: dict[str, Any] = json.loads(Template(_template(role)).substitute(names))
+    document: dict[str, Any] = filled(json.loads(_template(role)), names)
+    if source is not None:
+        document["Statement"] = narrowed(role, document["Statement"], source, partition_prefix)
     if output_root is not None:
         document["Statement"] += _on_output(role, address.partition, output_root)
     return document
@@ -99,8 +120,46 @@ def _on_output(role: Role, partition: str, output_root: str) -> list[dict[str, A
         raise SettingsError("output_root", output_root, "is nothing that setup touches", "Use it with worker or reader")
     prefix = found["prefix"].strip("/")
     names = {"PARTITION": partition, "BUCKET": found["bucket"], "PREFIX": f"{prefix}/" if prefix else ""}
-    statements: list[dict[str, Any]] = json.loads(Template(_template(f"{role}-output")).substitute(names))
+    statements: list[dict[str, Any]] = filled(json.loads(_template(f"{role}-output")), names)
     return statements
+
+
+def filled(value: Any, names: dict[str, str]) -> Any:
+    """Return a template's data with its texts filled in: a name stays inside of the text that it is part of."""
+    if isinstance(value, dict):
+        return {name: filled(each, names) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, names) for each in value]
+    return Template(value).substitute(names)
+
+
+def narrowed(
+    role: Role, statements: list[dict[str, Any]], source: str, partition_prefix: str | None
+) -> list[dict[str, Any]]:
+    """Return the statements with conditions on the keys that one source's items lie under, in the table and its index.
+
+    The store's own item can be read, and the list of sources can be read and, by a worker, be written: it lies under
+    one key for all.
+    """
+    if role is Role.SETUP:
+        raise SettingsError("source", source, "is nothing that setup is narrowed to", "Use it with worker or reader")
+    work, queue = statements
+    sources = ["dynamodb:Query"] + ["dynamodb:PutItem"] * (role is Role.WORKER)
+    identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE")]
+    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS)]
+    waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
+    return [
+        _under(work, [*identifiers, *parts]),
+        _under({**work, "Sid": "SeeTheStore", "Action": ["dynamodb:GetItem"]}, [STORE_SOURCE]),
+        _under({**work, "Sid": "ListSources", "Action": sources}, [SOURCES]),
+        _under(queue, waiting),
+    ]
+
+
+def _under(statement: dict[str, Any], keys: list[str]) -> dict[str, Any]:
+    """Return a statement that holds for these leading keys only; ``$`` would begin a variable of AWS."""
+    escaped = [key.replace("$", "${$}") for key in keys]
+    return {**statement, "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": escaped}}}
 
 
 def _template(name: str) -> str:

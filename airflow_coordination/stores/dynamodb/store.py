@@ -90,10 +90,10 @@ class DynamoDBStore:
         partitions = Partitions(self.table)
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
-        self._counting = Counting(self.table, local)
+        chance = randomness or Randomness()
+        self._counting = Counting(self.table, local, chance)
         self._creating = Creating(partitions)
-        just_created, chance = self._creating.just_created, randomness or Randomness()
-        self._acquiring = Acquiring(partitions, queue, just_created, self._counting, chance)
+        self._acquiring = Acquiring(partitions, queue, self._creating.just_created, self._counting, chance)
         self._owning = Owning(partitions, options.ttl)
         self._sweeping = Sweeping(partitions, queue)
 
@@ -132,7 +132,7 @@ class DynamoDBStore:
     def close(self) -> None:
         """Bring what was counted, and give the connections back."""
         if self._facts is not None:
-            self._counting.bring()
+            self._counting.end()
         self.table.close()
 
     def now(self) -> datetime:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
@@ -28,6 +28,7 @@ from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, p
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.dynamodb.texts import remembered
 
 PATIENCE: Final = timedelta(minutes=5)
 """How long one request of a takeover is repeated: with ten units a table is soon too busy for it."""
@@ -174,8 +175,8 @@ class Takeover:
         now, past = self._table.clock.now(), self._table.clock.surely_past()
         if found.held(past):
             raise self._in_use(found.item)
-        partition = taken_over(found, self._op, now)
         call = Call("take over", found.key)
+        partition = self._newest(call, found, taken_over(found, self._op, now))
         arguments = put(whole_item(found, partition, now), _unchanged(found.item))
         answer = self._patiently(call, partial(self._table.attempt, call, "put_item", **arguments))
         if not isinstance(answer, Refusal):
@@ -183,6 +184,27 @@ class Takeover:
         if answer.item is not None and not it.is_ours(answer.item):
             raise self._in_use(answer.item)
         return None
+
+    def _newest(self, call: Call, found: Found, partition: Partition) -> Partition:
+        """Return the partition with the global state that was last saved under a fence of ours, if there is one.
+
+        Data Prepper saves it under no fence: one of its nodes that comes back writes what it knew. A supplier that
+        begins from a state too old finds again what exists; from one too new it would pass over what does not.
+        """
+        if not found.remembers:
+            return partition
+        ours = self._patiently(call, partial(remembered, self._table, call, found.source, found.key))
+        if ours is None or ours == partition.progress_text:
+            return partition
+        _log.warning(
+            "%s: Data Prepper has written the global state of %s, which was last saved here as %s, and is now %s. The "
+            "one saved here is kept: a supplier that starts from it finds again what exists",
+            self._where,
+            shown(found.source),
+            ours,
+            partition.progress_text,
+        )
+        return replace(partition, progress_text=ours)
 
     def _register(self, source: str) -> None:
         """Put a source into the registry, unless it is there."""

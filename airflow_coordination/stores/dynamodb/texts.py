@@ -17,6 +17,8 @@ from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.requests import Table
 
 INLINE_BYTES: Final = 256
+REMEMBERED: Final = "rememberedState"
+GLOBAL_STATE: Final = "|GLOBAL_STATE"
 _READS: Final = 5
 
 
@@ -43,7 +45,19 @@ def stored(
         sets[name], sets[LARGE_OP[name]] = (None, op) if large else (text, None)
         if large:
             puts.append({"Put": {"Item": whole_item({**_key(source, key, name), "op": op, "text": text})}})
+    state = texts.get(PROGRESS)
+    if state is not None and source.endswith(GLOBAL_STATE):
+        puts.append({"Put": {"Item": whole_item({**_key(source, key, REMEMBERED), "op": op, "text": state})}})
     return sets, puts
+
+
+def remembered(table: Table, call: Call, source: str, key: str) -> str | None:
+    """Return the global state that was last saved under a fence of ours, ``None`` when none was.
+
+    It lies beside the global state's own item, which Data Prepper replaces whole.
+    """
+    found = table.get(call, typed(_key(source, key, REMEMBERED)))
+    return None if found is None else str(found["text"])
 
 
 def _key(source: str, key: str, name: str) -> Item:

@@ -165,6 +165,11 @@ class DataPrepper:
         assert row["partitionOwner"]["S"] == self.owner
         return self._write(row | {"reOpenAt": {"S": self.time(later)}}, "CLOSED", self.time(later))
 
+    def save_state(self, state: str) -> bool:
+        """Save the global state when its supplier has run: without a look at who holds it."""
+        row = self.item(GLOBAL_KEY, "GLOBAL_STATE") | {"partitionProgressState": {"S": state}}
+        return self._write(row, "UNASSIGNED", self.time())
+
     def item(self, key: str, kind: str = "PARTITION") -> Item:
         """Return an item."""
         where = {"sourceIdentifier": {"S": f"{BASE}|{kind}"}, "sourcePartitionKey": {"S": key}}

@@ -52,6 +52,8 @@ class User:
         self._client.meta.events.register("before-parse.dynamodb.*", _denied_in_json)
         self._client.meta.events.register("provide-client-params.dynamodb.*", self._note)
         self.touched: set[tuple[str, str]] = set()
+        self.keys: set[tuple[str, str]] = set()
+        """Actions, each with the leading key that it is on."""
 
     @contextmanager
     def allowed(self, permitted: Iterable[str]) -> Iterator[Any]:
@@ -65,6 +67,7 @@ class User:
 
     def _note(self, params: dict[str, Any], model: Any, **_: object) -> None:
         self.touched.update(_touches(model.name, params))
+        self.keys.update(_leading_keys(model.name, params))
 
     def close(self) -> None:
         """Give the connections back."""
@@ -80,6 +83,23 @@ def _denied_in_json(response_dict: dict[str, Any], **_: object) -> None:
         message = f"{denied[1].decode()} on resource: {where} because no identity-based policy allows it"
         answer = {"__type": "com.amazon.coral.service#AccessDeniedException", "Message": message}
         response_dict.update(body=json.dumps(answer).encode(), status_code=400)
+
+
+def _leading_keys(operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the actions, each with the value of the partition key of the table or index that it is on."""
+    if operation == "TransactWriteItems":
+        for item in params["TransactItems"]:
+            [(kind, arguments)] = item.items()
+            yield ITEM_ACTIONS[kind], (arguments.get("Key") or arguments["Item"])["sourceIdentifier"]["S"]
+    elif operation == "BatchGetItem":
+        keys = [key for wanted in params["RequestItems"].values() for key in wanted["Keys"]]
+        yield from (("dynamodb:BatchGetItem", key["sourceIdentifier"]["S"]) for key in keys)
+    elif operation == "Query":
+        first = re.match(r"\(*#\w+ = (:\w+)", params["KeyConditionExpression"])
+        assert first is not None
+        yield "dynamodb:Query", params["ExpressionAttributeValues"][first[1]]["S"]
+    elif "Key" in params or "Item" in params:
+        yield f"dynamodb:{operation}", (params.get("Key") or params["Item"])["sourceIdentifier"]["S"]
 
 
 def _touches(operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:

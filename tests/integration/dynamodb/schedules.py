@@ -119,7 +119,8 @@ class Watcher:
         ending = after.ending_of(before.fence) if before.fence else None
         if ending is not None and before.status is S.ASSIGNED and ending.outcome is not Outcome.RELEASED:
             assert ending.last == before.last_op, "S5: an ending overtook a write of its chain"
-            assert after.failures == before.failures + (ending.outcome is Outcome.FAILED)
+            kept = 0 if ending.outcome in (Outcome.CLOSED, Outcome.COMPLETED) else before.failures
+            assert after.failures == kept + (ending.outcome is Outcome.FAILED), "failures count in a row"
             assert ending.outcome is not Outcome.CLOSED or after.closed_count == before.closed_count + 1, "S7"
         closed = after.closed_count - before.closed_count
         if closed > 0:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Lease, SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases import Lease, PartitionStatus, SchemaVersionError, SourceCoordinator
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.iam import Role
@@ -174,6 +176,48 @@ def test_taken_over_again_goes_on_and_gives_no_fence_twice(given: Given, prepper
     assert sorted(partition.key for partition in drained(again)) == sorted(set(keys) - {keys[1]})
 
 
+@pytest.mark.parametrize("rows", [1, 100])
+def test_c4_a_supplier_that_returns_does_not_move_the_global_state_back(
+    given: Given, prepper: DataPrepper, caplog: pytest.LogCaptureFixture, rows: int
+):
+    """C4: both states are named, and the one that was last saved under a fence of ours is kept, large or small."""
+    one = given.taken_over()
+    newest = {f"row {number}": "2026-11-21" for number in range(rows)}
+
+    def supplier(state: dict[str, Any]) -> list[str]:
+        state.clear()
+        state.update(newest)
+        return []
+
+    one.run_supplier(supplier)
+    assert prepper.save_state('{"SCAN_COUNT":1}')
+    with pytest.raises(SchemaVersionError, match="GLOBAL_STATE' was written by Data Prepper"):
+        one.run_supplier(lambda state: [])
+    with caplog.at_level("WARNING"):
+        given.store().setup()
+    [warning] = [record.getMessage() for record in caplog.records if "global state" in record.getMessage()]
+    assert "of 'env1|s3-pipeline|GLOBAL_STATE', which was last saved here as {" in warning
+    assert '"row 0":"2026-11-21"' in warning.replace(" :", ":").replace(": ", ":")
+    assert 'and is now {"SCAN_COUNT":1}. The one saved here is kept' in warning
+    found_again: dict[str, str] = {}
+    one_more(given).run_supplier(lambda state: found_again.update(state) or [])
+    assert found_again == newest
+
+
+def test_c4_where_nothing_was_saved_here_its_own_state_goes_on(
+    given: Given, prepper: DataPrepper, caplog: pytest.LogCaptureFixture
+):
+    """C4: it is not a warning then."""
+    given.taken_over()
+    assert prepper.save_state('{"SCAN_COUNT":7}')
+    with caplog.at_level("WARNING"):
+        given.store().setup()
+    assert "global state" not in caplog.text
+    states: list[int] = []
+    one_more(given).run_supplier(lambda state: states.append(state["SCAN_COUNT"]) or [])
+    assert states == [7]
+
+
 def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
     """The index lags: for a moment it still shows items as they were before the takeover."""
     given.make()
@@ -196,6 +240,37 @@ def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
 
 
 # -- the way back ------------------------------------------------------------------------------------------------------
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "from-data-prepper.md"
+
+
+def says(sentence: str) -> bool:
+    """Return whether the page says so, however its lines are broken."""
+    return sentence in " ".join(PAGE.read_text().split())
+
+
+def test_c2_a_table_that_we_made_has_no_way_back(given: Given, prepper: DataPrepper):
+    """C2: Data Prepper's writes are conditioned on ``version``, which our index does not repeat; the page says so."""
+    given.store().setup()
+    one_more(given).create_partitions([key(0), key(1)])
+    assert prepper.acquire() is None
+    assert one_more(given).counts()[PartitionStatus.UNASSIGNED] == 2
+    assert says("A table that this package made has no way back: its index does not repeat `version`")
+    assert says("let Data Prepper make the table (one start of an empty pipeline does), then run `store migrate` on it")
+
+
+def test_c2_what_is_parked_waits_behind_what_is_closed(given: Given, prepper: DataPrepper):
+    """C2: Data Prepper looks at the first closed partition only, and a parked one stands behind all others."""
+    one = given.taken_over()
+    drained(one)
+    one.create_partitions(["parked", "closed"])
+    one.close(acquired(one.get_next_partition(hint="closed")), reopen_after=60 * MINUTE)
+    one.park("parked", by="ana", why="bad")
+    assert prepper.acquire() is None
+    given.clock.advance(61 * MINUTE)
+    assert [prepper.acquire(), prepper.acquire()] == ["closed", "parked"]
+    assert says("Parked ones are taken when no closed one stands before them")
 
 
 def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper):

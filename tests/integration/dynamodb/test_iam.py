@@ -14,7 +14,7 @@ import pytest
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.stores.dynamodb import DynamoDBStore
-from airflow_coordination.stores.dynamodb.iam import Role
+from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
 from airflow_coordination.stores.dynamodb.permissions import OF_DATA_PREPPER
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
@@ -160,6 +160,25 @@ def test_x7_every_action_is_needed_and_its_absence_is_named(
     with user.allowed(set(actions(role)) - {missing}) as client, pytest.raises(PartitionUpdateError) as failed:
         run(role, moto, client, *place)
     assert f"Allow {missing}; see `airflow coordination iam`" in str(failed.value)
+
+
+@pytest.mark.parametrize("role", [Role.WORKER, Role.READER])
+def test_b7_the_keys_of_one_source_are_enough(moto: Engine, user: User, place: tuple[str, str], role: Role) -> None:
+    """B7: moto does not enforce keys, so what the scenario asks for is compared with the policy's condition."""
+    table, source = place
+    user.keys.clear()
+    with user.allowed(actions(role)) as client:
+        run(role, moto, client, table, source)
+    narrow = policy(role, TableAddress(table, "us-east-1", "123456789012"), source=source)["Statement"]
+    allowed = {
+        (action, key)
+        for statement in narrow
+        for action in statement["Action"]
+        for key in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+    }
+    refused = {("dynamodb:PutItem", f"{source}|PARTITION|COUNTS")} if role is Role.READER else set()
+    assert user.keys - refused <= allowed
+    assert {key for _, key in user.keys} > {f"{source}|PARTITION", f"{source}|PARTITION|COUNTS"}
 
 
 def test_the_list_in_data_prepper_s_documentation_is_not_enough(moto: Engine, user: User, worked: str) -> None:

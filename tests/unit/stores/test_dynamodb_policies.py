@@ -1,0 +1,72 @@
+"""B7: policies are data, whatever is filled in, and can be narrowed to one source."""
+
+import json
+
+import pytest
+
+from airflow_coordination.cli.standalone import main
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
+
+ADDRESS = TableAddress("Flights", "eu-west-1", "123456789012")
+WORKER = ["iam", "worker", "--region", "eu-west-1", "--account", "123456789012"]
+CRAFTED = 'x"},{"Effect":"Allow","Action":"dynamodb:*","Resource":"*","Sid":"a'
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("table", CRAFTED),
+        ("table", "*"),
+        ("table", "Flights/index/*"),
+        ("table", "${aws:username}"),
+        ("region", "us-east-1\n"),
+        ("region", "*"),
+        ("account", "12345678901२"),
+        ("account", "*"),
+    ],
+)
+def test_b7_what_is_filled_in_is_checked(argument, value):
+    """B7: each argument, before anything is printed."""
+    given = {"table": "Flights", "region": "eu-west-1", "account": "123456789012"} | {argument: value}
+    with pytest.raises(SettingsError) as refused:
+        TableAddress(**given)
+    assert str(refused.value).startswith(f"{argument}={value!a}"[:60])
+
+
+def test_b7_a_crafted_table_prints_nothing(capsys):
+    """B7: as it was seen, with a table that closed the text it was put into."""
+    assert main([*WORKER, "--table", CRAFTED]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "is no table name of 3 to 255 letters, digits, - _ .. Write the table's name, not its ARN" in said.err
+
+
+def test_b7_a_crafted_output_root_stays_inside_its_text():
+    """B7: quotes may stand in a prefix, and change nothing around it."""
+    root = 's3a://bucket/x"],"Action":["s3:'
+    statements = policy(Role.WORKER, ADDRESS, root)["Statement"]
+    assert [statement["Action"] for statement in statements] == [
+        statement["Action"] for statement in policy(Role.WORKER, ADDRESS, "s3a://bucket/x")["Statement"]
+    ]
+    assert statements[-1]["Resource"] == 'arn:aws:s3:::bucket/x"],"Action":["s3:/*'
+
+
+def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
+    """B7: every statement on the table and its index is under a condition on the leading keys."""
+    assert main([*WORKER, "--table", "Flights", "--source", "${aws:username}", "--partition-prefix", "a|b"]) == 0
+    statements = json.loads(capsys.readouterr().out)["Statement"]
+    keys = [s["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"] for s in statements]
+    source = "a%7Cb|${$}{aws:username}"
+    assert keys[0][:3] == [f"{source}|PARTITION", f"{source}|GLOBAL_STATE", f"{source}|PARTITION|HEADS"]
+    assert keys[1:3] == [["airflow_coordination|STORE"], ["airflow_coordination|SOURCES"]]
+    assert keys[3] == [f"{source}|PARTITION|{status}" for status in ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED")]
+    assert all(key.startswith(source) for key in keys[0])
+    reader = policy(Role.READER, ADDRESS, source="flights")["Statement"]
+    assert not {"dynamodb:PutItem", "dynamodb:UpdateItem"} & {a for statement in reader for a in statement["Action"]}
+
+
+def test_b7_setup_is_for_the_whole_table():
+    """B7: it cannot be narrowed."""
+    with pytest.raises(SettingsError, match="is nothing that setup is narrowed to"):
+        policy(Role.SETUP, ADDRESS, source="flights")
