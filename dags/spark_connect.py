@@ -20,7 +20,7 @@ def ranges(state):
     return [PartitionIdentifier(f"{n}-{n + 999}", payload={"from": n, "to": n + 1000}) for n in (1000, 2000, 3000)]
 
 
-@task.leased_pyspark(source="primes", max_leases=None, retries=3, retry_delay=timedelta(seconds=10))
+@task.leased_pyspark(source="primes", retries=3, retry_delay=timedelta(seconds=10))
 def count_primes(spark, lease):
     numbers = lease.partition.payload
     prime = "not exists(sequence(2, cast(sqrt(id) as int)), divisor -> id % divisor = 0)"
@@ -32,7 +32,7 @@ def count_primes(spark, lease):
 
 with DAG("spark_connect", schedule=None, catchup=False, max_active_runs=1, doc_md=__doc__):
     create = CreatePartitionsOperator(task_id="create_partitions", source="primes", supplier=ranges)
-    ready = PartitionsSensor(task_id="ready", source="primes", max_hints=3)
+    ready = PartitionsSensor(task_id="ready", source="primes")
     finished = PartitionsSensor(
         task_id="finished", source="primes", until="completed", trigger_rule="all_done_min_one_success"
     )
