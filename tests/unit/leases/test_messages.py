@@ -77,6 +77,11 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "The store could not be reached to renew: connection refused. Nothing was written; try again.",
     ),
     (
+        errors.StoreSlowError("list hints", "canceling statement due to statement timeout"),
+        "The store was too slow to list hints: canceling statement due to statement timeout. Nothing was written; "
+        "try again, or raise statement_timeout.",
+    ),
+    (
         errors.StoreThrottledError("acquire a partition", "too many requests"),
         "The store has no capacity left to acquire a partition: too many requests. Nothing was written; "
         "try again later, or give the store more capacity.",

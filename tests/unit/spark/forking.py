@@ -44,10 +44,16 @@ def terminated() -> list[int | None]:
     return [child.exitcode]
 
 
+def say_and_sleep(said: Any) -> None:
+    said.set()
+    time.sleep(60)
+
+
 def interrupted() -> list[int | None]:
-    child = FORK.Process(target=time.sleep, args=(60,))
+    said = FORK.Event()
+    child = FORK.Process(target=say_and_sleep, args=(said,))
     child.start()
-    time.sleep(0.2)
+    said.wait()  # a signal that comes while Python forks is forgotten
     os.kill(child.pid or 0, signal.SIGINT)
     child.join()
     return [child.exitcode]
