@@ -45,7 +45,7 @@ def _counted(place: Place, prefix: str | None, source: str) -> Row:
     row |= {str(each).lower(): counts[each] for each in PartitionStatus}
     # Parked ones are CLOSED in the store; here everyone is counted once.
     row[PartitionStatus.CLOSED.lower()] = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
-    return row | {PARKED.lower(): outlook.parked, "next_due": outlook.next_due}
+    return row | {PARKED.lower(): outlook.parked, "overdue": outlook.overdue, "next_due": outlook.next_due}
 
 
 def list_partitions(place: Place, args: Namespace) -> None:

@@ -82,6 +82,8 @@ class Outlook:
     :param parked: wait for a person.
     :param completed: done.
     :param next_due: the nearest of those times and lease ends, by the store's clock.
+    :param overdue: how many of the claimable ones are CLOSED and due, or have lost their owner, and wait for a sweep or
+        an acquisition (stores for which counting is dear say 0).
     """
 
     claimable: int = 0
@@ -90,3 +92,4 @@ class Outlook:
     parked: int = 0
     completed: int = 0
     next_due: datetime | None = None
+    overdue: int = 0

@@ -218,7 +218,8 @@ class Machine(RuleBasedStateMachine):
     def _outlook(self, store: Store) -> Outlook:
         outlook = store.outlook(self.source)
         outlook = replace(outlook, claimable=min(outlook.claimable, 1))  # stores may stop counting at one
-        return outlook if self.exactly else replace(outlook, assigned=0, waiting=0, completed=0, next_due=None)
+        vague = {"assigned": 0, "waiting": 0, "completed": 0, "next_due": None, "overdue": 0}
+        return outlook if self.exactly else replace(outlook, **vague)
 
     # -- rules --------------------------------------------------------------------------------------------
 

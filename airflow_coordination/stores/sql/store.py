@@ -300,7 +300,7 @@ class SqlStore(ABC):
         """Return what can still happen in the source, counted in indexes."""
         [row] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
-        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]))
+        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]))
 
     def heads(
         self,

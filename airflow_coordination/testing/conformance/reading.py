@@ -108,7 +108,9 @@ class Reading:
     def test_a_due_partition_counts_as_claimable_before_any_sweep(self, bench: Workbench) -> None:
         bench.close(bench.new("closed"))
         bench.clock.advance(MINUTE)
-        assert bench.store.outlook(bench.source).claimable == 1
+        outlook = bench.store.outlook(bench.source)
+        assert outlook.claimable == 1
+        assert outlook.overdue in (0, 1)  # 0 where counting is dear
 
     def test_an_acquisition_is_found_by_its_nonce_while_it_lasts(self, bench: Workbench) -> None:
         held = bench.new("k")

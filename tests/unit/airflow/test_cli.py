@@ -83,6 +83,17 @@ def test_a9_parked_partitions_are_a_state_of_their_own(flights, cli):
     assert (row["closed"], row["parked"], row["unassigned"]) == (1, 1, 1)
 
 
+def test_a8_status_says_what_is_due_and_that_nobody_has_opened_it(flights, cli):
+    """A8: ``next_due`` is empty once its time has come, and nothing else told."""
+    flights.close(flights.acquire_partition("2013-01"), reopen_after=timedelta(0))
+    flights.close(flights.acquire_partition("2013-02"), reopen_after=timedelta(hours=1))
+    [row] = json.loads(cli("status", "-o", "json")[1])
+    assert (row["overdue"], row["closed"], row["next_due"] is None) == (1, 2, False)
+    flights.sweep()
+    [row] = json.loads(cli("status", "-o", "json")[1])
+    assert (row["overdue"], row["closed"]) == (0, 1)
+
+
 def test_a9_a_list_says_what_comes_next_and_when(flights, cli):
     """A9: one column named ``until`` meant three things. A8: what is due and waits for a sweep is said."""
     flights.create_partitions(["2013-03", "2013-04", "2013-05", "2013-06"])

@@ -74,7 +74,7 @@ def counts() -> str:
 
 
 def outlook(dialect: Dialect) -> str:
-    """Return numbers of claimable, assigned, waiting, parked and completed partitions, and the nearest time ahead.
+    """Return how many are claimable, assigned, waiting, parked and completed, the nearest time ahead, and the overdue.
 
     What is in a status is counted in its index, of the rest only what is parked, delayed or due: the others follow.
     """
@@ -87,7 +87,7 @@ def outlook(dialect: Dialect) -> str:
     )
     return f"""SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
         delayed - due_delayed + closed - parked - due_closed, parked, completed,
-        (SELECT min(due) FROM ({ahead} UNION ALL {_first_end(now)}) AS times)
+        (SELECT min(due) FROM ({ahead} UNION ALL {_first_end(now)}) AS times), due_closed + expired
         FROM (SELECT {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
             {_in(PartitionStatus.CLOSED)} AS closed, {_in(PartitionStatus.COMPLETED)} AS completed,
             {_count(f"AND deleted = 0 {PARKED}")} AS parked,
