@@ -19,11 +19,11 @@ from tests.system.harness import wait_for
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(2400)]
 
 PARTITIONS = int(os.environ.get("COORDINATION_TUTORIAL_PARTITIONS", "60"))
-CLOSED = ("a-closed", "b-closed")
-GIVEN_UP = ("c-given-up", "d-given-up") if PARTITIONS > 1000 else ()
+CLOSED = ("0-a-closed", "0-b-closed")
+GIVEN_UP = ("0-c-given-up", "0-d-given-up") if PARTITIONS > 1000 else ()
 """A driver lets what it gave up rest for 30 s. Where all is done sooner, they would be left over."""
 SPECIAL = (*CLOSED, *GIVEN_UP)
-"""They come first in the order, so that they are back before the rest is done."""
+"""They come first in the order of their names, so that they are back before the rest is done."""
 LATE = 20
 
 
