@@ -47,11 +47,11 @@ def moment_of(text: str, now: datetime) -> datetime:
 
     :raises SettingsError: when it says none.
     """
-    if age := _AGE.fullmatch(text):
-        return now - timedelta(days=int(age[1]))
     try:
+        if age := _AGE.fullmatch(text):
+            return now - timedelta(days=int(age[1]))
         found = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         found = None
     if found is not None and (found.tzinfo or re.fullmatch(r"[\d-]+", text)):
         return found if found.tzinfo else found.replace(tzinfo=UTC)

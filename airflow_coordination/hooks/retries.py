@@ -68,6 +68,24 @@ class SupplierBusyError(CoordinationError):
         )
 
 
+class DrainCutShortError(CoordinationError):
+    """The driver of a drain ended between two partitions: none of them failed, and the source may hold more.
+
+    :param partitions: how many it had ended.
+    :param reason: how the driver ended.
+    """
+
+    def __init__(self, partitions: int, reason: str) -> None:
+        super().__init__(partitions, reason)
+        self.partitions, self.reason = partitions, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The driver ended after {self.partitions} partitions, before it knew that there are no more: {self.reason}. "
+            "Nothing was lost; the next try goes on."
+        )
+
+
 class CoordinationRetryPolicy(ExceptionRetryPolicy):
     """Lease lost: fail, somebody else owns the partition. Store unavailable: retry soon. Wrong input: fail.
 
@@ -82,6 +100,7 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
                 RetryRule(PartitionNotOwnedError, RetryAction.FAIL, reason="The lease was lost to another owner"),
                 RetryRule(StoreUnavailableError, RetryAction.RETRY, SOON, "The store could not be reached"),
                 RetryRule(DeploymentError, RetryAction.RETRY, MENDING, "The worker may be mended, or be another one"),
+                RetryRule(DrainCutShortError, RetryAction.RETRY, SOON, "The driver ended between two partitions"),
                 RetryRule(InvalidInputError, RetryAction.FAIL, reason="The same input would fail again"),
             ]
         )

@@ -6,11 +6,14 @@ gets it by Spark's configuration and outlives its task.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
@@ -37,8 +40,21 @@ _WAIT: Final = {
     Driver.KUBERNETES: "spark.kubernetes.submission.waitAppCompletion",
 }
 _CONNECTION: Final = "AIRFLOW_CONN_"
+_OUR_TYPE: Final = re.compile(r"""coordination:|.*"conn_type"\s*:\s*"coordination\"""", re.S)
+_UNMISTAKABLE: Final = 12
+"""Characters of a secret that no other connection holds by chance, as ``postgres`` is in many."""
 _AIRFLOWS_OWN: Final = (_CONNECTION, "AIRFLOW_VAR_", "AIRFLOW__")
 """Variables that hold connections, their passwords, and keys."""
+
+
+def _passwords(connection: str) -> set[str]:
+    """Return the password of a connection as Airflow reads it from a variable: JSON, or a URI."""
+    try:
+        if connection.lstrip().startswith("{"):
+            return {str(json.loads(connection).get("password"))}
+        return {unquote(urlsplit(connection).password or "")}
+    except (ValueError, AttributeError):
+        return set()
 
 
 class LeasedSparkSubmitHook(SparkSubmitHook):
@@ -245,7 +261,10 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         envelope = self._delivery.envelope if self._delivery is not None else None
         if envelope is None or not name.startswith(_CONNECTION):
             return False
-        return any(form in text for secret in envelope.secrets for form in forms(secret))
+        if _OUR_TYPE.match(text):
+            return True
+        known = {form for secret in envelope.secrets for form in forms(secret)}
+        return bool(known & _passwords(text)) or any(form in text for form in known if len(form) >= _UNMISTAKABLE)
 
     def _poll_k8s_driver_via_api(self) -> str | None:
         phase: str | None = super()._poll_k8s_driver_via_api()

@@ -7,6 +7,7 @@ connection, a hand-over) says so here, once.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterable
 from typing import Final
@@ -15,8 +16,10 @@ from urllib.parse import quote, quote_plus, unquote
 HIDDEN: Final = "***"
 SHORTEST: Final = 4
 """Characters. Shorter ones stand in every text by chance, and hiding them would hide nothing."""
-_NAMES: Final = frozenset({"password", "passwd", "secret", "token"})
-"""A secret that is one of the words by which patterns find others stays, or they would find them no more."""
+LONG: Final = 8
+"""Characters. Shorter ones are hidden where they stand as words: ``test`` is in ``latest`` by chance."""
+_NAMES: Final = frozenset({"password", "passwd", "secret", "token", "airflow", "coordination", "spark"})
+"""A secret that is one of these words stays: patterns find others by the first four, our messages hold the rest."""
 _SAFE: Final = ("", "/", " ", " +", "+", "-._~!$&'()*+,;=:")
 """What writers of URLs leave as it is: RFC 3986, urllib, SQLAlchemy 1 and 2, and between them."""
 _known: dict[str, None] = {}
@@ -29,7 +32,8 @@ def forms(secret: str) -> set[str]:
     in_urls = {quote(text, safe=safe) for text in plain for safe in _SAFE} | {quote_plus(text) for text in plain}
     quoted = {json.dumps(text)[1:-1] for text in plain} | {json.dumps(text, ensure_ascii=False)[1:-1] for text in plain}
     lower = {text.replace("%2F", "%2f") for text in in_urls}
-    return {text for text in plain | in_urls | lower | quoted | {repr(text)[1:-1] for text in plain} if text}
+    found = plain | in_urls | lower | quoted | {repr(text)[1:-1] for text in plain}
+    return {text for text in found if len(text) >= SHORTEST}
 
 
 def know(secrets: Iterable[object]) -> None:
@@ -51,8 +55,14 @@ def without_known(text: str) -> str:
         known = list(_known)
     for secret in known:
         if secret in text:
-            text = text.replace(secret, HIDDEN)
+            text = _without(secret, text)
     return text
+
+
+def _without(secret: str, text: str) -> str:
+    if len(secret) >= LONG or not secret.isalnum():
+        return text.replace(secret, HIDDEN)
+    return re.sub(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", HIDDEN, text)
 
 
 def holds_known(text: str) -> bool:

@@ -21,9 +21,9 @@ def command(name: str, source: str, *keys: str, prefix: str | None = None, optio
     :param prefix: the deployment's partition prefix, if it has one.
     :param options: further words.
     """
-    prefixed = () if prefix is None else ("--partition-prefix", prefix)
+    prefixed = () if prefix is None else _option("--partition-prefix", prefix)
     why = ("--why", WHY) if name in _NEEDS_WHY else ()
-    options = ("--source", source, *prefixed, *why, *options)
+    options = (*_option("--source", source), *prefixed, *why, *options)
     # A key that looks like an option is none behind the two dashes.
     like_an_option = any(key.startswith("-") for key in keys)
     words = (*options, "--", *keys) if like_an_option else (*keys, *options)
@@ -34,6 +34,10 @@ def about(name: str, identifier: str, *keys: str) -> str:
     """Return :func:`command` for partitions that know their source by its stored identifier."""
     prefix, source, _ = split_source(identifier)
     return command(name, source, *keys, prefix=prefix)
+
+
+def _option(name: str, value: str) -> tuple[str, ...]:
+    return (f"{name}={value}",) if value.startswith("-") else (name, value)
 
 
 def quoted(word: str) -> str:

@@ -76,7 +76,7 @@ def check_submission(
     if shutil.which(hook.binary) is None:
         problem = f"spark_binary {hook.binary!a} is not on the PATH of worker {socket.gethostname()!a}"
         raise DeploymentError(problem, "Install pyspark for the worker, and put its bin directory on PATH")
-    check_java(env_vars)
+    check_java(env_vars, hook.binary)
 
 
 def _check_standalone(hook: LeasedSparkSubmitHook, application: str, env_vars: Mapping[str, Any] | None) -> None:

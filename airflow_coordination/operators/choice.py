@@ -55,6 +55,11 @@ class Memory:
         if self._store is not None:
             self._store.set(_MEMORY, {"key": key, "fence": str(fence), "reported": reported})
 
+    def forget(self) -> None:
+        """Let the next try take whatever comes first: no partition is left to go on with."""
+        if self._store is not None:
+            self._store.set(_MEMORY, "")
+
 
 class Choice:
     """Chooses the lease of one try.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from airflow_coordination.leases import Fence, SourceCoordinator
+from airflow_coordination.leases import CoordinationError, Fence, SourceCoordinator
 from airflow_coordination.leases.errors import printable, shown
 from airflow_coordination.leases.metrics import Metric, full_name
 from airflow_coordination.links.spark_ui import SparkUILink
@@ -80,7 +80,15 @@ class DriverReports:
 
     def _begin(self, key: str, fence: Fence) -> None:
         """Note a tenure that this task's driver has, or had a moment ago: then the ring knows its fence."""
-        partition = self._coordinator.partition(key) if self._only in (None, key) else None
+        if self._only not in (None, key):
+            raise BadReportError(f"this task has no partition {shown(key)}")
+        try:
+            partition = self._coordinator.partition(key)
+        except CoordinationError as error:
+            # The driver works on, and what it does must not be lost: the store is asked before anything is settled.
+            log.warning("A tenure could not be looked at", partition=shown(key), why=printable(str(error)))
+            self._watch.driver_holds(key, fence)
+            return
         if partition is None:
             raise BadReportError(f"this task has no partition {shown(key)}")
         if partition.held_under(fence):

@@ -18,6 +18,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.delivery import deliver
+from airflow_coordination.hooks.retries import DrainCutShortError
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.leases import HandOver, Lease, SourceCoordinator
@@ -77,8 +78,9 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         :raises PartitionNotOwnedError: when the lease was lost; nothing this task wrote counts.
         """
         check_distributions()
-        self.application = local_file(self.application)
         self._hook = hook = self._get_hook()
+        if hook.driver is not Driver.STANDALONE:  # there the node that starts the driver looks for the file
+            self.application = local_file(self.application)
         check_submission(hook, self.application, self.env_vars, durable=self.durable)
         if hook.driver is Driver.HERE and (root := self.coordination.output_root(self.output_root)):
             check_writable(root)
@@ -95,8 +97,12 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         try:
             with lease_span(context, self.source, lease):
                 self._work(context, driver, coordinator, lease, watch)
-        finally:
+        except DrainCutShortError:
+            memory.forget()
+            raise
+        except BaseException:
             memory.remember(*watch.tenures.first_unfinished)
+            raise
         memory.remember(lease.key, lease.fence, reported=True)
         return watch.tenures.summary()
 
@@ -144,6 +150,8 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
         report(coordinator, watch.tenures, error, stopped=self._killed)
         if watch.problem is not None and error is not None:
             raise SettingsError("application", self.application, watch.problem, "Mend it, and clear this task")
+        if error is not None and self.max_leases != 1:  # with one lease, all there was to do is done
+            raise DrainCutShortError(len(watch.tenures.done), end.reason) from error
         tell_outlets(context, watch.tenures.done)
 
     @property

@@ -45,7 +45,7 @@ class Watch:
 
     def __init__(self, coordinator: SourceCoordinator, lease: Lease, end_driver: Callable[[], object]) -> None:
         self._coordinator, self._end_driver = coordinator, end_driver
-        self._heartbeat = coordinator.heartbeat(lease, on_lost=self._lose)
+        self._heartbeat = coordinator.heartbeat(lease, on_lost=self._lost_by_renewal)
         self._parent = os.getppid()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"watch-{lease.fence}", daemon=True)
@@ -106,6 +106,12 @@ class Watch:
         ending = partition.ending_of(fence)
         if ending is None or ending.outcome not in ENDED_BY_OWNER:
             self._lose(PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner))
+
+    def _lost_by_renewal(self, error: CoordinationError) -> None:
+        """End the driver, unless it has ended the tenure itself and the task has not heard of it yet."""
+        ending = error.ending if isinstance(error, PartitionNotOwnedError) else None
+        if ending is None or ending.outcome not in ENDED_BY_OWNER:
+            self._lose(error)
 
     def _lose(self, error: CoordinationError) -> None:
         if self.lost is None:

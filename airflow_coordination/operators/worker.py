@@ -17,13 +17,18 @@ _NO_FILES: Final = ("spark-internal", "pyspark-shell", "spark-shell", "sparkr-sh
 """What spark-submit takes in the place of a file."""
 
 
-def check_java(env_vars: Mapping[str, Any] | None) -> None:
+def check_java(env_vars: Mapping[str, Any] | None, binary: str) -> None:
     """Refuse a worker without Java, which spark-submit needs in every deploy mode.
 
+    A wrapper around spark-submit, and a ``spark-env.sh``, may know of a Java that cannot be seen from here.
+
     :param env_vars: what the operator adds to spark-submit's environment.
+    :param binary: what is called.
     :raises DeploymentError: naming this host and where Java was looked for.
     """
     environment = {**os.environ, **{name: str(value) for name, value in (env_vars or {}).items()}}
+    if Path(binary).name != "spark-submit" or _has_its_own_environment(environment, binary):
+        return
     home = environment.get("JAVA_HOME")
     if home:
         found, place = shutil.which("java", path=str(Path(home, "bin"))), f"below JAVA_HOME={home!a}"
@@ -32,6 +37,15 @@ def check_java(env_vars: Mapping[str, Any] | None) -> None:
     if found is None:
         problem = f"Worker {socket.gethostname()!a} has no Java {place}, which spark-submit needs"
         raise DeploymentError(problem, "Install Java 17 or 21 there")
+
+
+def _has_its_own_environment(environment: Mapping[str, str], binary: str) -> bool:
+    """Return whether Spark reads a ``spark-env.sh`` before it looks for Java."""
+    found = shutil.which(binary)
+    beside = Path(found).resolve().parent.parent / "conf" if found else None
+    home = environment.get("SPARK_HOME")
+    places = (environment.get("SPARK_CONF_DIR"), Path(home, "conf") if home else None, beside)
+    return any(Path(place, "spark-env.sh").is_file() for place in places if place)
 
 
 def local_file(application: str) -> str:

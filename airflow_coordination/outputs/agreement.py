@@ -88,7 +88,17 @@ class Agreement:
             log.warning("The types of dataset %r are not compared: %s", dataset, error)
             return
         for head in heads:
+            if self._is_replaced_next(source, head):
+                continue
             yield from self._read(source, head.key, references(head.blocks)[-1:])
+
+    def _is_replaced_next(self, source: str, head: HeadRecord) -> bool:
+        """Return whether the partition has begun anew: its next publication takes the place of this one."""
+        try:
+            partition = self.store.get(source, head.key)
+        except CoordinationError:  # then it is compared
+            return False
+        return partition is not None and not partition.deleted and partition.generation != head.generation
 
     def _read(self, source: str, key: str, wanted: list[Reference]) -> list[Manifest]:
         try:

@@ -35,8 +35,10 @@ def _whole(text: str, limit: int) -> bool:
 
 
 def _floating(text: str) -> bool:
-    """Return whether Java and Python write the number like this; it is ``1.0E7`` in Java above."""
-    return bool(fullmatch(r"-?[0-9]{1,7}\.[0-9]+", text)) and repr(float(text)) == text
+    """Return whether Java and Python write the number like this; in Java it is ``1.0E7`` above, ``1.0E-4`` below."""
+    if not fullmatch(r"-?[0-9]{1,7}\.[0-9]+", text) or repr(float(text)) != text:
+        return False
+    return float(text) == 0 or abs(float(text)) >= 1e-3
 
 
 def _date(text: str) -> bool:

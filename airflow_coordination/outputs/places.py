@@ -21,7 +21,7 @@ def check_writable(output_root: str) -> None:
     if not is_local(root):
         return
     place = Path(root)
-    there = next(each for each in (place, *place.parents) if each.exists())
+    there = next(each for each in (place, *place.parents) if os.path.exists(each))
     if not there.is_dir():
         problem = f"output_root {root!a} cannot be used on {socket.gethostname()!a}: {str(there)!a} is a file"
         raise DeploymentError(problem, "Give a directory")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from airflow_coordination.leases import Partition, SourceCoordinator
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.errors import printable, shown
 from airflow_coordination.leases.remedies import command
 
 NAMED_KEYS: Final = 10
@@ -38,4 +38,5 @@ def _error(partition: Partition) -> str:
     """Return the first line of the partition's last error, short."""
     lines = (partition.last_error or "").strip().splitlines()
     first = lines[0] if lines else "no error: somebody parked it"
+    first = printable(first)
     return first if len(first) <= _ERROR_LENGTH else f"{first[:_ERROR_LENGTH]}…"

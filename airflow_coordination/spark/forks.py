@@ -44,7 +44,8 @@ class SignalHandler:
     def remove(self) -> None:
         """Give SIGTERM back."""
         signal.signal(signal.SIGTERM, self._before)
-        _installed.remove(self)
+        if self in _installed:  # not in a forked child
+            _installed.remove(self)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle one signal."""
@@ -76,17 +77,19 @@ def call_here(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 def _leave(error: BaseException | None) -> NoReturn:
     """End this process as Python would after ``error``, without anybody's clean-up."""
     code: object = 1
-    if isinstance(error, SystemExit):
-        code = 0 if error.code is None else error.code
-        if not isinstance(code, int):
-            print(code, file=sys.stderr)
-    elif error is not None:
-        traceback.print_exception(error)
-    else:
-        print(_RETURNED.format(os.getpid()), file=sys.stderr)
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(code & 0xFF if isinstance(code, int) else 1)
+    try:
+        if isinstance(error, SystemExit):
+            code = 0 if error.code is None else error.code
+            if not isinstance(code, int):
+                print(code, file=sys.stderr)
+        elif error is not None:
+            traceback.print_exception(error)
+        else:
+            print(_RETURNED.format(os.getpid()), file=sys.stderr)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:  # also when the child has closed its streams: nothing may unwind from here
+        os._exit(code & 0xFF if isinstance(code, int) else 1)
 
 
 _installed: list[SignalHandler] = []

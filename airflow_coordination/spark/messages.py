@@ -52,7 +52,10 @@ def _text(error: BaseException) -> str:
 
 def _stack_of(error: BaseException) -> str:
     """Return the JVM's stack where pyspark keeps it beside the message: classic and Connect name it differently."""
-    found = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
+    try:
+        found = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
+    except Exception:  # an error may answer to every name, and fail at it
+        return ""
     return _ends(found) if isinstance(found, str) else ""
 
 

@@ -84,19 +84,26 @@ def check_types(manifests: Iterable[Manifest]) -> None:
 
 
 def partition_types(manifests: Sequence[Manifest]) -> dict[str, Any]:
-    """Return the type of each partition column: the one that publishers told, or the narrowest that keeps all values.
+    """Return the type of each partition column: the one that all told, or the narrowest that keeps all values.
 
-    Spark alone would look at each scan by itself, and make a number of the text ``01234``.
+    Spark alone would look at each scan by itself, and make a number of the text ``01234``. So would a type that only
+    some have told: it says nothing of what the others wrote.
     """
     texts: dict[str, set[str]] = {}
-    told: dict[str, Any] = {}
+    told: dict[str, list[Any]] = {}
     for manifest in manifests:
+        kinds: dict[str, Any] = {}
         for schema in manifest.schemas():
-            told |= types(schema)
-        for file in manifest.files:
-            for name, value in values_in(file.path).items():
-                texts.setdefault(name, set()).update(() if value is None else (value,))
-    return {name: told.get(name) or inferred(found) for name, found in texts.items()}
+            kinds |= types(schema)
+        here = [values_in(file.path) for file in manifest.files]
+        for name in dict.fromkeys(name for values in here for name in values):
+            texts.setdefault(name, set()).update(found for each in here if (found := each.get(name)) is not None)
+            told.setdefault(name, []).append(kinds.get(name))
+    return {name: _agreed(told[name]) or inferred(found) for name, found in texts.items()}
+
+
+def _agreed(told: Sequence[Any]) -> Any:
+    return told[0] if all(each == told[0] for each in told) else None
 
 
 def read(spark: Any, scan: Scan, partitioned_by: Mapping[str, Any]) -> Any:

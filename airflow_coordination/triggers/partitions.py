@@ -39,8 +39,8 @@ class PartitionsTrigger(SourceTrigger):
         until: str,
         max_hints: int,
         poke_interval: float,
-        on_parked: str = OnParked.FAIL.value,  # a sensor of an earlier version that waits already names neither
-        on_idle: str = OnIdle.FAIL.value,
+        on_parked: str = OnParked.FAIL.value,  # a sensor of an earlier version that waits already names neither,
+        on_idle: str = OnIdle.WAIT.value,  # and a task of that version understands no other verdict
     ) -> None:
         super().__init__(source, coordination_conn_id, partition_prefix, poke_interval)
         self.until = until

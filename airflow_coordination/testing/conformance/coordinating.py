@@ -263,6 +263,18 @@ class Coordinating:
         assert refused.value.ending.outcome is Outcome.RETAKEN
         second.complete(two)
 
+    def test_s2_a_driver_whose_tenure_is_over_takes_nothing_from_its_successor(
+        self, coordinators: Coordinators
+    ) -> None:
+        task = coordinators()
+        task.create_partitions(["k"])
+        handed = acquired(task.get_next_partition())
+        task.give_up(handed)
+        successor = acquired(task.get_next_partition())  # of the same task, and of the same try
+        with pytest.raises(PartitionNotOwnedError):
+            coordinators().begin("k", handed.fence)
+        task.complete(successor)
+
     def test_a_retry_adopts_or_retakes_its_own_partition(self, coordinators: Coordinators) -> None:
         first, retry = coordinators(), coordinators(by=owner(try_number=2).text)
         first.create_partitions(["a", "b"])

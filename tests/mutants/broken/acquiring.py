@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, Tested
 
 _ACQUISITION = "leases.acquisition"
 
@@ -34,5 +34,9 @@ MUTANTS = (
         "if seen is not None and seen.held_under(fence) else None",
         "if seen is not None else None",
         "S2: a driver whose tenure has ended takes over from its successor",
+        Tested(
+            "tests/conformance/test_in_memory.py::TestInMemory::"
+            "test_s2_a_driver_whose_tenure_is_over_takes_nothing_from_its_successor"
+        ),
     ),
 )

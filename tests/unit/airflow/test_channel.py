@@ -9,7 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airflow_coordination.hooks.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.leases import Outcome, Owner, SourceCoordinator
+from airflow_coordination.leases import (
+    Outcome,
+    Owner,
+    PartitionNotOwnedError,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
 from airflow_coordination.leases.errors import printable
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.operators.channel import BadReportError, read_report
@@ -219,3 +225,27 @@ def test_b3_only_lines_with_this_submissions_word_are_reports(monkeypatch):
     assert told == ["{1}", "{2}"]
     hook.hand_over(Delivery(Driver.HERE), told.append)
     assert list(hook._without_reports(iter(lines))) == lines
+
+
+def test_b3_a_tenure_that_the_store_could_not_show_is_not_forgotten(case, monkeypatch):
+    """B3: what the driver does while the store does not answer the task is settled and reported all the same."""
+    following = case.coordinator.acquire_partition("next")
+    with monkeypatch.context() as away:
+        away.setattr(case.coordinator, "partition", unreachable)
+        case.tell("began", key="next", fence=str(following.fence))
+    case.coordinator.fail(following, "boom")
+    case.tell("ended", key="next", fence=str(following.fence), outcome="failed")
+    assert case.watch.tenures.unfinished["next"] == following.fence
+
+
+def unreachable(key):
+    raise StoreUnavailableError("read a partition", "refused")
+
+
+def test_b3_a_renewal_after_the_drivers_own_ending_does_not_end_the_driver(case):
+    """B3: the task may not have heard that the driver began, and renews beside it."""
+    case.coordinator.complete(case.began)
+    with pytest.raises(PartitionNotOwnedError) as refused:
+        case.coordinator.renew(case.lease)
+    case.watch._lost_by_renewal(refused.value)
+    assert (case.ended, case.watch.lost) == ([], None)

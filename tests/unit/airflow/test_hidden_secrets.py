@@ -17,8 +17,9 @@ from airflow_coordination.hooks.amazon import AmazonAccess
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.credentials import Driver
 from airflow_coordination.hooks.delivery import deliver
+from airflow_coordination.hooks.spark_submit import _passwords
 from airflow_coordination.leases import SettingsError
-from airflow_coordination.leases.known_secrets import without_known
+from airflow_coordination.leases.known_secrets import forms, know, without_known
 from airflow_coordination.sources import sql_ranges
 from airflow_coordination.spark.reports import error_text
 from airflow_coordination.stores import open_store, parse_config
@@ -221,3 +222,32 @@ def test_b4_a_secret_that_is_a_word_of_the_patterns_does_not_hide_others_from_th
     """B4: the pattern that follows would no longer find what it guards."""
     parse_config("postgresql+psycopg://u:secret@h/d")
     assert error_text(RuntimeError("fs.s3a.secret.key=abc")) == "RuntimeError: fs.s3a.secret.key=***"
+
+
+def test_b4_a_short_secret_is_hidden_as_a_word_and_leaves_other_words_alone():
+    """B4: ``test`` is a secret of many a local set-up, and stands in ``latest`` by chance."""
+    know(["b4tes"])
+    assert without_known("column 'b4test' not found in lab4tes.csv") == "column 'b4test' not found in lab4tes.csv"
+    assert without_known("failed for b4tes, see u:b4tes@h") == "failed for ***, see u:***@h"
+
+
+def test_b4_our_own_words_are_no_secrets():
+    know(["airflow", "spark"])
+    assert without_known("airflow coordination show, spark/x.py") == "airflow coordination show, spark/x.py"
+
+
+def test_b4_no_form_of_a_secret_is_shorter_than_what_is_passed_over():
+    assert "b%" not in forms("b%25")
+    assert all(len(form) >= 4 for form in forms("p%40"))
+
+
+@pytest.mark.parametrize(
+    ("connection", "found"),
+    [
+        ('{"conn_type": "postgres", "host": "dwh", "password": "b"}', {"b"}),
+        ("postgres://u:p%40ss@dwh/postgres", {"p@ss"}),
+        ("{", set()),
+    ],
+)
+def test_b4_a_connection_is_compared_by_its_password(connection, found):
+    assert _passwords(connection) == found

@@ -52,6 +52,12 @@ def test_a4_a_remedy_is_what_the_command_line_understands(key, prefix):
         assert name == "show" or args.why
 
 
+@pytest.mark.parametrize(("source", "prefix"), [("-s", "-p"), ("--source", "--p"), ("=", "a=b")])
+def test_a4_a_source_that_looks_like_an_option_is_none(source, prefix):
+    args = understood(command("reopen", source, "k", prefix=prefix))
+    assert (args.source, args.partition_prefix, args.key) == (source, prefix, ["k"])
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_a4_a_remedy_never_reaches_the_terminal_as_it_is(key):
     assert command("show", "s", key).isprintable()

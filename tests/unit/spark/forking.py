@@ -116,6 +116,9 @@ def main(spark: Spark, lease: Any) -> Complete:
         if child == 0:
             if MODE == "exits":
                 sys.exit(7)
+            if MODE == "closes and exits":
+                sys.stdout.close()
+                sys.exit(0)
             if MODE == "raises":
                 raise RuntimeError("in the child")
             return Complete()

@@ -27,7 +27,15 @@ def run(tmp_path: Path, mode: str) -> dict[str, Any]:
     return {"errors": done.stderr, **json.loads((tmp_path / "seen").read_text())}
 
 
-ENDS = {"terminated": {-15}, "interrupted": {1}, "exits": {7}, "raises": {1}, "returns": {1}, "pool": {0, -15}}
+ENDS = {
+    "terminated": {-15},
+    "interrupted": {1},
+    "exits": {7},
+    "closes and exits": {0},
+    "raises": {1},
+    "returns": {1},
+    "pool": {0, -15},
+}
 SAID = {"raises": "RuntimeError: in the child", "returns": "End a forked child with os._exit()"}
 
 

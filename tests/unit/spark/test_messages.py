@@ -146,3 +146,13 @@ def test_a6_the_innermost_cause_comes_first(error: Exception, first: str) -> Non
 def test_an_error_whose_text_cannot_be_had_is_an_error_all_the_same() -> None:
     assert error_text(Unreadable()) == "Unreadable: (its message cannot be had: ConnectionError)"
     assert "Unreadable" in stack_text(Unreadable())
+
+
+def test_a6_an_error_that_answers_to_every_name_is_told_too():
+    """A6: the tenure must end with it, whatever looking for a stack does."""
+
+    class Proxy(Exception):
+        def __getattr__(self, name):
+            return {}[name]
+
+    assert error_text(Proxy("boom")) == "Proxy: boom"
