@@ -81,8 +81,8 @@ class DrainCutShortError(CoordinationError):
 
     def __str__(self) -> str:
         return (
-            f"The driver ended after {self.partitions} partitions, before it knew that there are no more: {self.reason}. "
-            "Nothing was lost; the next try goes on."
+            f"The driver ended after {self.partitions} partitions, before it knew that there are no more: "
+            f"{self.reason}. Nothing was lost; the next try goes on."
         )
 
 

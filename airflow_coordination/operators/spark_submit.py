@@ -148,11 +148,18 @@ class LeasedSparkSubmitOperator(LeasedOperator, SparkSubmitOperator):
             reason = watch.problem or end.reason
             raise DeploymentError(f"Partition {shown(lease.key)} was not begun: {reason}", _LOOK) from error
         report(coordinator, watch.tenures, error, stopped=self._killed)
-        if watch.problem is not None and error is not None:
-            raise SettingsError("application", self.application, watch.problem, "Mend it, and clear this task")
-        if error is not None and self.max_leases != 1:  # with one lease, all there was to do is done
-            raise DrainCutShortError(len(watch.tenures.done), end.reason) from error
+        if error is not None:
+            self._check_drained(watch, end)
         tell_outlets(context, watch.tenures.done)
+
+    def _check_drained(self, watch: Watch, end: End) -> None:
+        """Look whether a driver that ended badly, though no tenure of it did, may have left work undone."""
+        if watch.problem is not None:
+            raise SettingsError(
+                "application", self.application, watch.problem, "Mend it, and clear this task"
+            ) from end.error
+        if self.max_leases != 1:  # with one lease, all there was to do is done
+            raise DrainCutShortError(len(watch.tenures.done), end.reason) from end.error
 
     @property
     def _is_ours(self) -> bool:

@@ -36,6 +36,9 @@ class Waiting:
             self.coordinator.close(self.coordinator.get_next_partition(), reopen_after=closed_for)
         self.run_id = airflow.trigger(name)
         wait_for(lambda: self.task["state"] == "deferred", 120, "the sensor waits without a worker")
+        # Airflow fails a task that is queued again before the scheduler has heard that its first process ended.
+        heard = f"Received executor event with state success for task instance TaskInstanceKey(dag_id='{name}'"
+        wait_for(lambda: heard in (airflow.home / "standalone.log").read_text(), 60, "the scheduler knows that")
 
     @property
     def task(self):
