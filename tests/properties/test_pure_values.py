@@ -72,10 +72,28 @@ def test_s14_progress_keeps_control_characters_and_lone_surrogates(text: str) ->
     assert decode_progress(encode_progress({text: text})) == {paired: paired}
 
 
-@given(st.text(max_size=40))
+def each_named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name twice")
+    return dict(pairs)
+
+
+def strictly(text: str) -> Any:
+    """Return what Python reads, which is more than JSON: NaN, infinite numbers and a name twice are refused here."""
+    found = json.loads(text, object_pairs_hook=each_named_once)
+    json.dumps(found, allow_nan=False)
+    return found
+
+
+@given(st.text(max_size=40) | st.text(st.sampled_from('-0123456789eE.[]{}",: '), max_size=12))
+@example("Infinity")
+@example("-Infinity")
+@example("[NaN]")
+@example("9e999")
+@example('{"":1,"":1}')
 def test_s14_what_is_stored_is_read_or_named_corrupt(text: str) -> None:
     try:
-        expected = json.loads(text)
+        expected = strictly(text)
     except ValueError:
         with pytest.raises(ProgressStateError, match="is corrupt in the store"):
             decode_progress(text)
