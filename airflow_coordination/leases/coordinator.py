@@ -225,7 +225,7 @@ class SourceCoordinator(Creation, Retention):
 
     def _counted_lease(self, lease: Lease) -> Lease:
         self._count(Metric.ACQUIRED)
-        before = lease.partition.last_ending
+        before = lease.partition.ending_at(lease.fence.token - 1)
         if before is not None and before.op == lease.fence.nonce:
             self._count(Metric.LOST, before.outcome is Outcome.LOST)
         elif before is not None and before.status_after is PartitionStatus.CLOSED:

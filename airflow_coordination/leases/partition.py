@@ -267,16 +267,14 @@ class Partition:
 
     def ending_of(self, fence: Fence) -> Ending | None:
         """Return how the tenure under ``fence`` ended, ``None`` if it has not or the ring no longer holds it."""
-        entry = self.ring[fence.token % RING_SIZE]
-        ending = Ending.parse(entry) if entry else None
+        ending = self.ending_at(fence.token)
         return ending if ending and ending.fence == fence else None
 
-    @property
-    def last_ending(self) -> Ending | None:
-        """How the tenure before the newest one ended; ``None`` when there was none, or it is not remembered."""
-        entry = self.ring[(self.token - 1) % RING_SIZE]
+    def ending_at(self, token: int) -> Ending | None:
+        """Return how the tenure with this token ended, ``None`` if it has not or the ring no longer holds it."""
+        entry = self.ring[token % RING_SIZE]
         ending = Ending.parse(entry) if entry else None
-        return ending if ending and ending.fence.token == self.token - 1 else None
+        return ending if ending and ending.fence.token == token else None
 
     @property
     def endings(self) -> tuple[Ending, ...]:

@@ -12,18 +12,17 @@ _PROGRAM = ("airflow", "coordination")
 _NEEDS_WHY = frozenset({"release", "reopen", "reset"})
 
 
-def command(name: str, source: str, *keys: str, prefix: str | None = None, options: tuple[str, ...] = ()) -> str:
+def command(name: str, source: str, *keys: str, prefix: str | None = None) -> str:
     """Return a command of ours as a person types it into a shell, with all that it requires.
 
     :param name: of the command, ``"reopen"`` for example; may be two words.
     :param source: the source's name.
     :param keys: the partitions it is about.
     :param prefix: the deployment's partition prefix, if it has one.
-    :param options: further words.
     """
     prefixed = () if prefix is None else _option("--partition-prefix", prefix)
     why = ("--why", WHY) if name in _NEEDS_WHY else ()
-    options = (*_option("--source", source), *prefixed, *why, *options)
+    options = (*_option("--source", source), *prefixed, *why)
     # A key that looks like an option is none behind the two dashes.
     like_an_option = any(key.startswith("-") for key in keys)
     words = (*options, "--", *keys) if like_an_option else (*keys, *options)

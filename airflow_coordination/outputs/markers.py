@@ -85,4 +85,5 @@ def _remembered(partition: Partition | None, token: int) -> str | None:
         return None
     if token == partition.token and partition.held_under(Fence(token, partition.nonce)):
         return partition.nonce
-    return next((ending.fence.nonce for ending in partition.endings if ending.fence.token == token), None)
+    ending = partition.ending_at(token)
+    return ending.fence.nonce if ending else None
