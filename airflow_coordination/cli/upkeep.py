@@ -77,3 +77,4 @@ def new_id(place: Place, args: Namespace) -> None:
         say("Nothing was changed.")
         return
     say(f"Done: store {old} at {store.description} is {store.new_id()} now.")
+    say("Its collector leaves output directories alone that name another store, or none.")

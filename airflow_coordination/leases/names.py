@@ -13,6 +13,9 @@ SEPARATOR = "|"
 GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
 """Key of the item that holds a source's global state (Data Prepper's own name for it)."""
 
+COPY = "copy-"
+"""How the id of a store begins that was a copy of another one, and was given an id of its own."""
+
 
 def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> str:
     """Return ``key`` if every store can hold it.
@@ -36,6 +39,14 @@ def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> st
             field, key, f"has {size} bytes of UTF-8, the limit is {limit}", "Use a shorter key, for example a hash"
         )
     return key
+
+
+def was_copied(store_id: str) -> bool:
+    """Return whether a store was a copy once: what it remembers may have happened in its original.
+
+    Its id says so itself, so that every store, hint and marker of the versions before can hold it.
+    """
+    return store_id.startswith(COPY)
 
 
 def storable(text: object) -> str:

@@ -9,6 +9,7 @@ a predecessor), can never be published any more.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
@@ -39,6 +41,8 @@ from airflow_coordination.outputs.storage import (
     write_bytes,
 )
 
+log = logging.getLogger(__name__)
+
 SAMPLE = 20
 _Contents = list[StoredFile | Upload]
 
@@ -56,8 +60,9 @@ class Collected:
     :param unknown: directories that are not understood, never touched (the first twenty).
     :param foreign: attempt directories of this source that another store's tenures wrote, never touched (the first
         twenty). Two deployments share this output root.
-    :param unmarked: attempt directories of this source from before markers named their store, whose tenures this
-        store has forgotten, so that it cannot tell whether they are its own; never touched (the first twenty).
+    :param unmarked: attempt directories of this source from before markers named their store, of which this store
+        cannot tell whether they are its own: it has forgotten their tenures, or it was a copy and remembers those of
+        its original; never touched (the first twenty).
     :param dry_run: whether nothing was deleted.
     """
 
@@ -206,6 +211,7 @@ class _Collection:
             for attempt in self._attempts:
                 delete(join(attempt.address, MARKER))
                 delete_if_empty(attempt.address)
+        self._tell_unmarked()
         files = [found for _, contents in self._losers for found in contents if isinstance(found, StoredFile)]
         return Collected(
             blocks=len(self._losers),
@@ -219,6 +225,16 @@ class _Collection:
             unmarked=tuple(self._apart[Standing.NOBODYS][:SAMPLE]),
             dry_run=dry_run,
         )
+
+    def _tell_unmarked(self) -> None:
+        unmarked = self._apart[Standing.NOBODYS]
+        if not unmarked:
+            return
+        why, remedy = "this store has forgotten their tenures", "say unmarked_are_own=True if no other store wrote here"
+        if was_copied(self._store.store_id):
+            why = "this store was a copy, and cannot tell its own from the original's"
+            remedy = f"run collect on the original, which marks those it remembers; or {remedy}"
+        log.warning("%d directory(ies) below %s name no store and stay: %s; %s", len(unmarked), self._root, why, remedy)
 
     def _marker(self, attempt: _Attempt, directory: str) -> Marker | None:
         try:

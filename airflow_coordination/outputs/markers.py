@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
+from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.strict_json import parse
 
@@ -21,7 +22,7 @@ class Standing(Enum):
 
     OWN = "its own"
     FOREIGN = "another store's"
-    NOBODYS = "written by the version before, and forgotten here"
+    NOBODYS = "written by the version before, and nobody can tell any more by whom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +67,17 @@ class Marker:
 
         The nonce of a fence is given once in the world. So the store that holds exactly this fence, as the one of
         now or in the ring of endings, gave it; and one that holds another nonce for this token did not, whatever
-        the marker says: one of the two stores is a copy of the other.
+        the marker says: one of the two stores is a copy of the other. A copy that was given an id of its own holds
+        fences of its original, too. So to it a fence says nothing, the id in a marker everything.
 
         :param partition: the partition as that store has it.
         :param unmarked_are_own: a person says that no other store wrote here before markers named their store.
         """
         remembered = _remembered(partition, self.fence.token)
-        if remembered == self.fence.nonce and self.store_id in (None, store_id):
-            return Standing.OWN
-        if remembered is not None or self.store_id not in (None, store_id):
+        if remembered not in (None, self.fence.nonce) or self.store_id not in (None, store_id):
             return Standing.FOREIGN
-        return Standing.OWN if self.store_id or unmarked_are_own else Standing.NOBODYS
+        known = self.store_id is not None or (remembered is not None and not was_copied(store_id))
+        return Standing.OWN if known or unmarked_are_own else Standing.NOBODYS
 
 
 def _remembered(partition: Partition | None, token: int) -> str | None:

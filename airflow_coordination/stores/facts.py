@@ -12,7 +12,7 @@ from airflow_coordination.stores.calls import MIGRATE
 class StoreFacts:
     """What a store says of itself.
 
-    :param store_id: given at its set-up, 16 hexadecimal digits.
+    :param store_id: given at its set-up, 16 hexadecimal digits; or given to a copy, ``copy-`` before them.
     :param schema_version: its schema.
     :param readable_by: the oldest code, by its schema version, that may work with it.
     """

@@ -11,6 +11,7 @@ from alembic.config import Config
 from sqlalchemy import inspect
 from sqlalchemy.engine import Connection
 
+from airflow_coordination.leases.names import COPY
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.facts import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
@@ -58,11 +59,11 @@ def set_up(database: Database, description: str) -> StoreFacts:
 
 
 def give_new_id(database: Database) -> str:
-    """Write a new id for the store, and return it.
+    """Write a new id for the store, one that says that it was a copy, and return it.
 
     :raises SettingsError: when this role may not.
     """
-    new = secrets.token_hex(8)
+    new = f"{COPY}{secrets.token_hex(8)}"
     with database.setting_up() as connection:
         connection.exec_driver_sql(f"UPDATE {META} SET store_id = '{new}'")
     return new

@@ -15,6 +15,7 @@ from airflow_coordination.cli.upkeep import moment_of
 from airflow_coordination.leases import retention
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError
+from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
@@ -219,6 +220,7 @@ def test_a11_the_id_stays_while_leases_are_held(store: PartitionStore, c: Source
     before = store.store_id
     clock.advance(timedelta(minutes=11))
     assert store.new_id() == store.store_id != before
+    assert (was_copied(store.store_id), was_copied(before)) == (True, False)
 
 
 def test_a11_a_store_that_cannot_be_copied_has_no_new_id(capsys: pytest.CaptureFixture[str]) -> None:

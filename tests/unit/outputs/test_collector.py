@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import Attempt, Block, Reference, collect, published_manifests
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.testing.clock import FakeClock
 
 NOW = timedelta(0)
 
@@ -326,6 +330,40 @@ def test_e2_what_no_store_remembers_waits_for_a_person(coordinator: SourceCoordi
     assert (found.blocks, found.unmarked) == (0, (str(Path(loser.address).parents[1]),))
     told = collect(coordinator.store, "flights", tmp_path, older_than=NOW, dry_run=False, unmarked_are_own=True)
     assert (told.blocks, exists(loser)) == (1, False)
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_e2_a_copy_with_an_id_of_its_own_leaves_unmarked_directories_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, remembered: bool
+) -> None:
+    """E2: a copy remembers the original's fences, so it took directories that bear no store's id for its own."""
+    store = open_store(f"sqlite:///{tmp_path / 'original.db'}")
+    store.setup()
+    original = SourceCoordinator(store, source="flights", owner="original/x", max_failures=100)
+    original.create_partitions(["k"])
+    lease = acquired(original)
+    published = written_before(lease, tmp_path / "out")
+    files = [sqlite3.connect(tmp_path / name) for name in ("original.db", "c.db")]
+    with closing(files[0]) as before, closing(files[1]) as to:
+        before.backup(to)
+    copy = open_store(f"sqlite:///{tmp_path / 'c.db'}", clock=(clock := FakeClock(datetime.now(UTC))))
+    assert isinstance(copy, SqlStore)
+    original.complete(lease, [published])
+    clock.advance(timedelta(hours=1))
+    copy.new_id()
+    copied = SourceCoordinator(copy, source="flights", owner="copy/x", max_failures=100, max_lost_leases=100)
+    for _ in range(1 if remembered else 9):
+        copied.fail(acquired(copied), "no", retry_after=NOW)
+    with caplog.at_level("WARNING"):
+        found = collect(copy, "flights", tmp_path / "out", older_than=NOW, dry_run=False)
+    assert (found.blocks, exists(published)) == (0, True)
+    assert found.unmarked == (str(Path(published.address).parents[1]),)
+    assert "1 directory(ies) below" in caplog.text
+    assert "collect on the original" in caplog.text
+    assert len(published_manifests(store, "flights", "clean")) == 1
+    assert (run(original, tmp_path / "out").blocks, exists(published)) == (0, True)
+    again = collect(copy, "flights", tmp_path / "out", older_than=NOW, dry_run=False, unmarked_are_own=True)
+    assert (again.blocks, again.unmarked, len(again.foreign)) == (0, (), 1), "the original has marked it now"
 
 
 @pytest.mark.parametrize("store", [7, ["a"], {"a": 1}, True])
