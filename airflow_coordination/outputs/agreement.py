@@ -24,7 +24,10 @@ log = logging.getLogger(__name__)
 
 LOOKED_AT = 5
 """Head records of a dataset at which a driver looks."""
-REMEDY = "Cast the column before writing, or publish to another dataset"
+REMEDY = (
+    "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which every "
+    "reader must say then, too"
+)
 
 
 @dataclass(slots=True)
@@ -66,24 +69,34 @@ class Agreement:
     def _elsewhere(self, schema: str, manifest: Manifest) -> Conflict | None:
         name = (manifest.source, manifest.dataset)
         if name not in self._known:
-            self._known[name] = self._look(*name, None)
+            self._known[name] = self._look(*name)
         conflict = self._known[name].conflict(schema, manifest.key)
-        if conflict is not None:  # what was seen may have been replaced since
-            self._known[name] = self._look(*name, conflict.other_key)
-            conflict = self._known[name].conflict(schema, manifest.key)
-        return conflict
+        if conflict is None:
+            return None
+        # What was seen may have been replaced since.
+        types = self._known[name] = self._look(*name, conflict.other_key, manifest.key)
+        conflicts = list(types.conflicts(schema, manifest.key))
+        for conflict in conflicts:
+            if not types.had(conflict):
+                return conflict
+        for conflict in conflicts[:1]:
+            log.warning(
+                "Dataset %r has different types already, and readers need allow_lossy=True: %s", name[1], conflict
+            )
+        return None
 
-    def _look(self, source: str, dataset: str, key: str | None) -> DatasetTypes:
+    def _look(self, source: str, dataset: str, *more: str) -> DatasetTypes:
         types = DatasetTypes()
-        for manifest in self._some(source, dataset, key):
+        for manifest in self._some(source, dataset, more):
             for schema in manifest.schemas():
                 types.add(schema, manifest.key)
         return types
 
-    def _some(self, source: str, dataset: str, key: str | None) -> Iterator[Manifest]:
+    def _some(self, source: str, dataset: str, more: Sequence[str]) -> Iterator[Manifest]:
         try:
             heads: list[HeadRecord] = list(self.store.heads(source, dataset, limit=LOOKED_AT))
-            heads += self.store.heads(source, dataset, key) if key is not None else ()
+            for key in dict.fromkeys(more):
+                heads += self.store.heads(source, dataset, key)
         except CoordinationError as error:
             log.warning("The types of dataset %r are not compared: %s", dataset, error)
             return

@@ -62,12 +62,20 @@ class DatasetTypes:
 
         :param with_own: compare with what the same partition has, too.
         """
+        return next(self.conflicts(schema, key, with_own=with_own), None)
+
+    def conflicts(self, schema: str, key: str, *, with_own: bool = False) -> Iterator[Conflict]:
+        """Yield every such column with every type that does not fit."""
         for column, kind in flattened(schema).items():
             for other, keys in self._seen.get(column, {}).items():
                 other_key = next((each for each in keys if with_own or each != key), None)
                 if other_key is not None and not fit(kind, other):
-                    return Conflict(column, key, kind, other_key, other)
-        return None
+                    yield Conflict(column, key, kind, other_key, other)
+
+    def had(self, conflict: Conflict) -> bool:
+        """Return whether what was seen has this very conflict in itself already: the new type makes it no worse."""
+        kinds = self._seen.get(conflict.column, {})
+        return any(fit(kind, conflict.type) and not fit(kind, conflict.other_type) for kind in kinds)
 
 
 def flattened(schema: str) -> dict[str, str]:

@@ -129,6 +129,7 @@ class PartitionLease:
         options: Mapping[str, str] | None = None,
         allow_empty: bool = False,
         schema: Any = None,
+        allow_lossy: bool = False,
     ) -> Iterator[OpenBlock]:
         """Give a directory to write one block into.
 
@@ -145,6 +146,8 @@ class PartitionLease:
             which Spark writes a file even for no rows, because then it was probably written somewhere else.
         :param schema: ``df.schema`` of what is written, partition columns included. Readers return these types then.
             Without it, partition columns and the columns of JSON and CSV have the types that their text looks like.
+        :param allow_lossy: publish although columns have other types than in other partitions. Every reader of the
+            dataset must say ``allow_lossy=True`` from then on, and may get changed values.
         :raises OutputError: when the block is left: for columns whose types do not fit other partitions, for names
             that readers need themselves.
         :raises InvalidInputError: for an unknown mode, format or schema, or two modes for one dataset.
@@ -176,7 +179,7 @@ class PartitionLease:
                     measure=measure,
                     allow_empty=allow_empty,
                     schema=told,
-                    accept=self._agreement.check,
+                    accept=None if allow_lossy else self._agreement.check,
                 )
                 self._finished.append(finished)
         finally:

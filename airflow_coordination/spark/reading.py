@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 from airflow_coordination.leases.names import split_source
@@ -18,6 +17,7 @@ from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.paths import escaped
 from airflow_coordination.spark.scans import Scan, check_types, partition_types, read, root_of, scans_of
 from airflow_coordination.spark.session import context_of
+from airflow_coordination.spark.uniting import united
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 LISTING_TASKS = 8
@@ -50,7 +50,8 @@ def read_completed(
     :param dataset: the dataset.
     :param partition_prefix: the source's prefix; the store's own by default.
     :param schema: the schema to return when nothing is published yet; its columns are there in any case.
-    :param allow_lossy: read columns of different types all the same, as Spark unites them: values may change.
+    :param allow_lossy: read columns of different types all the same, as Spark unites them: values may change. Columns
+        that are not all numbers, or all times, become text.
     :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
         ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
         files are missing or changed, naming partition and file.
@@ -67,7 +68,7 @@ def read_completed(
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
         frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+    return united(frames, lossy=allow_lossy)
 
 
 def _read(spark: Any, scan: Scan, partitioned_by: Mapping[str, Any], manifests: Iterable[Manifest]) -> Any:

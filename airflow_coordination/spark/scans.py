@@ -78,7 +78,7 @@ def check_types(manifests: Iterable[Manifest]) -> None:
             conflict = seen.conflict(schema, manifest.key, with_own=True)
             if conflict:
                 what = f"read dataset {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
-                remedy = "Publish one of the two again, or say allow_lossy=True to let Spark choose a type"
+                remedy = "Publish one of the two again, or say allow_lossy=True: values may change then"
                 raise OutputError(what, manifest.directory, f"does not fit: {conflict}", remedy)
             seen.add(schema, manifest.key)
 

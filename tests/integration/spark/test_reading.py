@@ -243,6 +243,35 @@ def test_e12_a_reader_names_what_does_not_fit(spark, store, run, rows, monkeypat
     assert len(rows(allow_lossy=True)) == 2
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("7", "'xtext'"), ["7", "xtext"]),
+        (("2.5D", str(2**53 + 1)), [2.5, float(2**53)]),
+        (("date'2013-01-31'", "7"), ["2013-01-31", "7"]),
+        (("named_struct('n', 7)", "named_struct('n', 'x', 'm', 1)"), ["{7}", "{x, 1}"]),
+        (("named_struct('n', 7)", "named_struct('n', 7.5D, 'm', 1)"), [(7.0, None), (7.5, 1)]),
+    ],
+)
+def test_e12_different_types_on_purpose_are_published_and_read(
+    spark, run, rows, values: tuple[str, str], expected: list[object]
+) -> None:
+    """E12: the remedies that the two errors name."""
+
+    def main(spark, lease):
+        frame = spark.sql(f"select {values[lease.partition.key == 'b']} as x")
+        if lease.partition.key == "b":
+            with pytest.raises(OutputError, match=r"or say lease.publish\(…, allow_lossy=True\)"):
+                published(lease, frame)
+        published(lease, frame, allow_lossy=True)
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match="say allow_lossy=True"):
+        rows()
+    assert sorted((found for [found] in rows(allow_lossy=True)), key=str) == sorted(expected, key=str)
+
+
 def test_e12_a_column_named_as_our_directories_is_refused(spark, store, output_root: str) -> None:
     """E12: ``_block`` vanished."""
     SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])

@@ -134,8 +134,9 @@ class Publisher:
             pq.write_table(table, file)
         heads = coordinator.store.heads(lease.partition.source, "clean", key)
         reference = Reference(heads[0].blocks[-1].address, heads[0].blocks[-1].digest) if follows else None
+        accept = None if more.pop("allow_lossy", False) else self.agreement.check
         try:
-            made = attempt.finish(block, follows=reference, accept=self.agreement.check, **more)
+            made = attempt.finish(block, follows=reference, accept=accept, **more)
         except OutputError as error:
             coordinator.fail(lease, str(error), retry_after=timedelta(hours=1))
             raise
@@ -159,7 +160,8 @@ def test_e12_a_block_that_does_not_fit_another_partition_is_refused(publish: Pub
     assert "Cannot publish 'clean' of partition '2013-03' of source 'flights|PARTITION'" in str(caught.value)
     assert (
         "does not fit: column 'x' is string in partition '2013-03' and integer in partition '2013-01'. "
-        "Cast the column before writing, or publish to another dataset"
+        "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which "
+        "every reader must say then, too"
     ) in str(caught.value)
 
 
@@ -191,6 +193,38 @@ def test_e12_a_partition_may_replace_its_own_types_but_not_add_to_them(publish: 
         publish("a", schema_of(x="string"), follows=True)
     publish.coordinator.reset("a", "me", "afresh")
     publish("a", schema_of(x="string"))
+
+
+def test_e12_a_dataset_that_was_mixed_before_can_still_be_published_to(
+    publish: Publisher, coordinator: SourceCoordinator, caplog: pytest.LogCaptureFixture
+) -> None:
+    """E12: blocks of the version before were not compared. One more of a type that is there makes it no worse."""
+    publish("a", schema_of(x="integer", y="date"))
+    publish("b", schema_of(x="string", y="date"), allow_lossy=True)
+    for key, kind in [("c", "string"), ("d", "long"), ("e", "string")]:
+        caplog.clear()
+        publish(key, schema_of(x=kind, y="date"))
+        assert (
+            "Dataset 'clean' has different types already, and readers need allow_lossy=True: column 'x'" in caplog.text
+        )
+    with pytest.raises(OutputError, match="column 'x' is date in partition 'f' and "):
+        publish("f", schema_of(x="date", y="date"))
+    with pytest.raises(OutputError, match="column 'y' is string in partition 'g' and date in partition 'a'"):
+        publish("g", schema_of(x="string", y="string"))
+    for key in ("b", "c", "e"):  # and it can be made whole again
+        coordinator.reset(key, "me", "x becomes a number everywhere")
+    for key in ("b", "c", "e"):
+        Publisher(coordinator, publish.root)(key, schema_of(x="long", y="date"))
+    with pytest.raises(OutputError, match="column 'x' is string in partition 'h'"):
+        publish("h", schema_of(x="string", y="date"))
+
+
+def test_e12_a_mixed_partition_far_from_the_first_goes_on_with_its_own_type(publish: Publisher) -> None:
+    """E12: a driver looks at the first five partitions of a dataset only, and at its own."""
+    for key in "abcdef":
+        publish(key, schema_of(x="integer"))
+    publish("z", schema_of(x="string"), allow_lossy=True, close=True)
+    publish("z", schema_of(x="string"), follows=True)
 
 
 def test_e12_trouble_elsewhere_is_not_this_partitions(publish: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
