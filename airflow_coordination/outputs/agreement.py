@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 LOOKED_AT = 5
 """Head records of a dataset at which a driver looks."""
 REMEDY = (
-    "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which every "
-    "reader must say then, too"
+    "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which "
+    "every reader must say then, too"
 )
 
 
