@@ -28,6 +28,16 @@ def adds(partition: Partition, blocks: Sequence[Block], head: HeadRecord | None)
     return head.generation == partition.generation or any(block.mode == "append" for block in blocks)
 
 
+def of_an_earlier_life(partition: Partition, head: HeadRecord) -> bool:
+    """Return whether a partition that was deleted and created again had published ``head`` before that.
+
+    Only the generation that the creation began can tell: what is there of another one is older. Blocks of it are
+    probably made once more now, so nobody can know whether ``"append"`` means to add to them.
+    """
+    begun_by_creation = partition.generation == partition.create_op
+    return begun_by_creation and head.generation != partition.generation and bool(head.blocks)
+
+
 def may_add(partition: Partition, blocks: Iterable[Block]) -> bool:
     """Return whether the present head records must be known: only then are they read.
 

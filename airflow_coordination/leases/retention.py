@@ -67,7 +67,7 @@ class Retention(Overview, PeopleActions):
 
         What was published stays, and so does a tombstone with token and ring: whoever comes late is refused, and no
         fence is given twice (promise S1). A supplier that still names a purged key creates it anew, and it is worked
-        again; its output is then replaced, but ``publish(…, mode="append")`` adds to it once more.
+        again; its output is then replaced; ``publish(…, mode="append")`` is refused as long as it is there.
 
         :param completed_before: by the store's clock, with a time zone.
         :param by: who asks, kept in the audit of each partition.

@@ -20,7 +20,8 @@ from airflow_coordination.leases.errors import (
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.partition import Fence, Lease, Partition
-from airflow_coordination.leases.publication import adds, may_add
+from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
+from airflow_coordination.leases.remedies import about
 from airflow_coordination.outputs.agreement import Agreement
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -139,7 +140,8 @@ class PartitionLease:
 
         :param dataset: the dataset's name.
         :param mode: ``"replace"`` what this partition published before, unless progress was carried over from
-            it; or ``"append"`` to it in any case.
+            it; or ``"append"`` to it in any case. When the partition was deleted or purged, and created again,
+            ``"append"`` is refused as long as the output from before is there: it would be there twice.
         :param format: what is written: parquet, orc, json, csv, text or avro.
         :param options: what Spark must be told to read it (``{"header": "true"}``).
         :param allow_empty: there may be nothing to write. Without it, a block without files is an error in formats of
@@ -150,7 +152,8 @@ class PartitionLease:
             dataset must say ``allow_lossy=True`` from then on, and may get changed values.
         :raises OutputError: when the block is left: for columns whose types do not fit other partitions, for names
             that readers need themselves.
-        :raises InvalidInputError: for an unknown mode, format or schema, or two modes for one dataset.
+        :raises InvalidInputError: for an unknown mode, format or schema, or two modes for one dataset; for
+            ``"append"`` to what an earlier life of the partition published.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
@@ -161,6 +164,7 @@ class PartitionLease:
         with self._lock:
             self._check_held()
             self._check_mode(dataset, mode)
+            self._check_not_twice(dataset, mode)
             block = attempt.open(dataset)
             self._open.append(block)
         try:
@@ -235,6 +239,25 @@ class PartitionLease:
                 f"differs from {known[0].mode!r}, which {dataset!r} has in this tenure",
                 "Use one mode per dataset",
             )
+
+    def _check_not_twice(self, dataset: str, mode: Mode) -> None:
+        """Refuse to add to the output of an earlier life, before the work for it is done."""
+        partition = self._lease.chain.partition
+        if mode != "append" or any(block.dataset == dataset for block in self._known()):
+            return
+        if partition.generation != partition.create_op:
+            return
+        for head in self._coordinator.store.heads(partition.source, dataset=dataset, key=partition.key):
+            if of_an_earlier_life(partition, head):
+                label = partition_label(partition.source, partition.key)
+                problem = (
+                    f"would add to {dataset!r} of {label} what may be in it already, from before it was created again"
+                )
+                remedy = (
+                    "Publish with mode='replace' to take the place of what is there; to add to it all the same, run "
+                    f"`{about('reset', partition.source, partition.key)}`"
+                )
+                raise InvalidInputError("mode", mode, problem, remedy)
 
     def _known(self) -> list[Block]:
         return [*self._lease.chain.partition.staged, *self._finished]

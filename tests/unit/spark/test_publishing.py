@@ -1,0 +1,100 @@
+"""What a lease lets its function publish, by the partition's own past; no Spark is needed to see it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.leases.blocks import Mode
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.outputs import published_manifests
+from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.stores import open_store
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> PartitionStore:
+    store = open_store("memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'coordination.db'}")
+    store.setup()
+    return store
+
+
+class Job:
+    """Publishes one small file, and so often."""
+
+    def __init__(self, store: PartitionStore, root: Path) -> None:
+        self.store, self.root = store, root
+        self.coordinator = SourceCoordinator(store, source="s", owner="a test", max_failures=100)
+
+    def run(self, *datasets: str, mode: Mode = "append", close: object = False) -> None:
+        self.coordinator.create_partitions(["k"])
+        found = self.coordinator.get_next_partition()
+        assert found is not None
+        heartbeat = self.coordinator.heartbeat(found, lambda reason: None)
+        lease = PartitionLease(self.coordinator, found, heartbeat, str(self.root), None, lambda *_, **__: None)
+        try:
+            for dataset in datasets:
+                with lease.publish(dataset, mode=mode, format="text") as block:
+                    Path(block.path).mkdir()
+                    Path(block.path, "part-0.txt").write_text("a row")
+        except InvalidInputError as error:
+            self.coordinator.fail(found, str(error), retry_after=timedelta(0))
+            raise
+        if close is False:
+            self.coordinator.complete(found, lease.blocks)
+        else:
+            self.coordinator.close(found, timedelta(0), close, blocks=lease.blocks)
+
+    def blocks(self, dataset: str = "d") -> int:
+        return len(published_manifests(self.store, "s", dataset))
+
+
+@pytest.fixture
+def job(store: PartitionStore, tmp_path: Path) -> Job:
+    return Job(store, tmp_path / "out")
+
+
+def forget(job: Job, how: str) -> None:
+    if how == "purge":
+        job.coordinator.purge(job.store.now() + timedelta(days=1), "me", "old")
+    else:
+        job.coordinator.delete("k", by="me", why="old")
+
+
+@pytest.mark.parametrize("how", ["purge", "delete"])
+def test_a11_a_partition_that_is_created_again_does_not_add_to_what_it_published_before(job: Job, how: str) -> None:
+    """A11: purged and named again by its supplier, its work is done once more, and its rows were there twice."""
+    job.run("d", close={"row": 1})
+    job.run("d", "d", close=None)
+    assert job.blocks() == 3
+    job.run("d")
+    forget(job, how)
+    with pytest.raises(InvalidInputError) as caught:
+        job.run("d")
+    assert str(caught.value) == (
+        "mode='append': would add to 'd' of partition 'k' of source 's|PARTITION' what may be in it already, from "
+        "before it was created again. Publish with mode='replace' to take the place of what is there; to add to it all "
+        "the same, run `airflow coordination reset k --source s --why '…'`"
+    )
+    assert job.blocks() == 4
+    job.run("other")
+    assert (job.blocks(), job.blocks("other")) == (4, 1)
+
+
+@pytest.mark.parametrize("how", ["purge", "delete"])
+def test_a11_both_remedies_work(job: Job, how: str) -> None:
+    """A11: to take the place of what was published before, or to add to it all the same."""
+    job.run("d", "d")
+    forget(job, how)
+    with pytest.raises(InvalidInputError, match="mode='append'"):
+        job.run("d")
+    job.coordinator.reset("k", "me", "its rows are others now")
+    job.run("d")
+    assert job.blocks() == 3
+    forget(job, how)
+    job.run("d", mode="replace", close={"row": 1})
+    job.run("d")
+    assert job.blocks() == 2
