@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
@@ -29,6 +29,7 @@ from airflow_coordination.spark.session import check_distributions, check_output
 from airflow_coordination.spark.tenure import Ended, Workplace
 
 if TYPE_CHECKING:
+    import jinja2
     from airflow.sdk.definitions.context import Context
 
 _ENDED: Final = "Airflow ends this task"
@@ -106,6 +107,24 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         account.conclude(coordinator, stop)
         memory.remember(lease.key, lease.fence, reported=True)
         return account.tenures.summary()
+
+    def _do_render_template_fields(
+        self,
+        parent: Any,
+        template_fields: Iterable[str],
+        context: Context,
+        jinja_env: jinja2.Environment,
+        seen_oids: set[int],
+    ) -> None:
+        """Render the hint as the text field that it is, also where it comes among the function's arguments."""
+        fields = list(template_fields)
+        hinted = parent is self and {HINT, "op_kwargs"} <= set(fields) and HINT in self.op_kwargs
+        if hinted:
+            self.op_kwargs = dict(self.op_kwargs)
+            self.hint = self.op_kwargs.pop(HINT)
+        super()._do_render_template_fields(parent, fields, context, jinja_env, seen_oids)
+        if hinted:
+            self.op_kwargs = {**self.op_kwargs, HINT: self.hint}
 
     def on_kill(self) -> None:
         """Begin no further partition. While the function runs, its tenure takes Airflow's signal itself."""
