@@ -38,7 +38,8 @@ class LeasedOperator(TextFields):
     :param max_leases: how many partitions one task may work through, one after the other, in one Spark application;
         ``None`` = until nothing is left to acquire.
     :param max_runtime: it starts no further one after this time (timedelta or seconds).
-    :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire.
+    :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire. It succeeds in any
+        case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
     :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
     :param ownership_timeout: how long a lease lasts without renewal (timedelta or seconds).
     :param max_closed_count: so many closes complete a partition.
@@ -124,7 +125,7 @@ class LeasedOperator(TextFields):
         """Return the lease of this try, shown on the grid; ``None`` when there is nothing for it to do.
 
         :param adopted: the lease of a driver that outlived the try before.
-        :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``.
+        :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
         """
         choice = Choice(coordinator, memory, self.hint, self.on_clear)
         found = adopted or choice.make(context["ti"].try_number)
@@ -149,8 +150,21 @@ class LeasedOperator(TextFields):
         show_partition(context, NOTHING_TO_DO)
         message = f"Source {self.source} has nothing to acquire now."
         if self.on_empty == "skip":
-            raise AirflowSkipException(message)
+            self._skip(message)
         self.log.info(message)
+
+    def _skip(self, message: str) -> None:
+        """Skip, unless that would make a run green that nobody has looked at."""
+        from airflow_coordination.operators.skipping import silenced_by  # loads the sensor
+
+        sensor = silenced_by(self)
+        if sensor is None:
+            raise AirflowSkipException(message)
+        self.log.warning(
+            "on_empty='skip' would skip task %r, too, which looks for parked partitions; this task succeeds instead. "
+            "Leave on_empty out.",
+            sensor,
+        )
 
 
 def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:

@@ -68,17 +68,22 @@ def run_dag() -> Callable[..., object]:
 
 
 @pytest.fixture
-def process(tmp_path, monkeypatch, run_dag, request):
-    """Run one mapped task around a job with this body, with a stand-in for spark-submit; return its task instance."""
-    from airflow.sdk import DAG
-
-    from airflow_coordination.operators import LeasedSparkSubmitOperator
-
+def spark_submit_stand_in(tmp_path, monkeypatch):
+    """Put a spark-submit on PATH that runs ``job.py`` in Python, without Spark."""
     submit = tmp_path / "bin" / "spark-submit"
     submit.parent.mkdir()
     submit.write_text(SUBMIT.format(python=sys.executable, folder=tmp_path))
     submit.chmod(0o755)
     monkeypatch.setenv("PATH", str(submit.parent), prepend=":")
+
+
+@pytest.fixture
+def process(tmp_path, spark_submit_stand_in, run_dag, request):
+    """Run one mapped task around a job with this body, with a stand-in for spark-submit; return its task instance."""
+    from airflow.sdk import DAG
+
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+
     job = tmp_path / "job.py"
 
     def run(body, hint="a", native=False, **arguments):
