@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from airflow_coordination import stores
-from airflow_coordination.cli.output import print_rows, say
+from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.place import Place, account
 from airflow_coordination.cli.reading import summary
 from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, SettingsError
+from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import Action
 
@@ -27,7 +28,7 @@ def act(place: Place, action: Action, args: Namespace) -> int:
     coordinator = place.coordinator(args.source, args.partition_prefix)
     found = [_existing(coordinator.partition(key), key, args.source) for key in args.key]
     now = place.store.now()
-    print_rows([summary(partition, now) for partition in found], args.output)
+    print_rows([{**summary(one, now), **_at_stake(place, action, one)} for one in found], args.output)
     about = f"partition(s) of source {args.source}"
     if args.dry_run:
         fit = _each(found, lambda partition: coordinator.check_action(action, partition))
@@ -41,6 +42,15 @@ def act(place: Place, action: Action, args: Namespace) -> int:
     done = _each(found, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
     say(f"Done: {action} {done} of {len(found)} {about}.")
     return int(done < len(found))
+
+
+def _at_stake(place: Place, action: Action, partition: Partition) -> Row:
+    """Return what a retract takes back; nothing for other actions."""
+    if action is not Action.RETRACT:
+        return {}
+    heads = [head for head in every_head(place.store, partition.source, key=partition.key) if head.blocks]
+    datasets = ", ".join(sorted(head.dataset for head in heads))
+    return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}
 
 
 def _each(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:

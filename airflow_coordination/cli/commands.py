@@ -111,6 +111,7 @@ COMMANDS: Final = (
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
+    _action(Action.RETRACT, "Take back what a partition has published: readers do not see it any more"),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),

@@ -12,7 +12,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
@@ -66,16 +66,19 @@ class People:
         raise PartitionUpdateError(action, key, changed)
 
     def check(self, action: Action, seen: Partition) -> None:
-        """Refuse an action that does not fit the partition's status, before anything is sent.
+        """Refuse an action that does not fit the partition, before anything is sent.
 
-        :raises PartitionUpdateError: naming the statuses that it fits.
+        :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way.
         """
         fits = TRANSITIONS[Event[action.name]]
-        if seen.status in fits:
-            return
-        named = " or ".join(sorted(status for status in fits if status))
-        remedy = " Use reset to process it again." if seen.status == "COMPLETED" else ""
-        raise PartitionUpdateError(action, seen.key, f"it is {_state(seen)}; {action} needs {named}.{remedy}")
+        if seen.status not in fits:
+            named = " or ".join(sorted(status for status in fits if status))
+            problem = f"it is {_state(seen)}; {action} needs {named}.{_remedy(action, seen)}"
+            raise PartitionUpdateError(action, seen.key, problem)
+        if action is Action.RETRACT and seen.staged:
+            problem = f"{len(seen.staged)} block(s) are saved with its progress and not published yet"
+            remedy = "Let the next pass end, or use reset first, which drops them"
+            raise PartitionUpdateError(action, seen.key, f"{problem}. {remedy}.")
 
     def _read(self, key: str) -> Partition:
         found = self._settler.read(self._source, key)
@@ -124,6 +127,16 @@ class PeopleActions(Participant):
         """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""
         return self._people.act(Action.RESET, check_key(key), by, why, seen)
 
+    def retract(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Take back what a partition has published, in every dataset: readers that begin after it do not see it.
+
+        The partition stays as it is; only a :meth:`reset` makes it produce its output again. What it publishes
+        afterwards counts as ever.
+
+        :raises PartitionUpdateError: also while somebody holds it, or saved blocks wait to be published.
+        """
+        return self._people.act(Action.RETRACT, check_key(key), by, why, seen)
+
     def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
         return self._people.act(Action.DELETE, check_key(key), by, why, seen)
@@ -133,6 +146,15 @@ def _applied(write: Act, now: Partition) -> bool:
     """Return whether the partition shows that ``write`` was applied to it, although its answer was lost."""
     ending = now.ending_of(write.seen.fence) if write.seen.fence else None
     return write.op in (now.last_op, now.generation, now.nonce, ending.op if ending else None)
+
+
+def _remedy(action: Action, seen: Partition) -> str:
+    """Return what leads a partition to where the action fits, as a sentence."""
+    if seen.status is PartitionStatus.COMPLETED:
+        return " Use reset to process it again."
+    if action is Action.RETRACT:
+        return " Use release to take it from its owner, or wait for the lease to end."
+    return ""
 
 
 def _state(partition: Partition) -> str:

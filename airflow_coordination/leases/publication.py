@@ -7,6 +7,7 @@ carried over from that publication (same generation), or when the publisher says
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from airflow_coordination.leases.blocks import Block, merge
 from airflow_coordination.leases.partition import Partition
@@ -44,6 +45,15 @@ def may_add(partition: Partition, blocks: Iterable[Block]) -> bool:
     A generation can only have published before when the partition was closed in it.
     """
     return partition.closed_count > 0 or any(block.mode == "append" for block in blocks)
+
+
+def retracted(head: HeadRecord) -> HeadRecord:
+    """Return the head record after a person's retract: of no block, and still there.
+
+    It goes on to name the ending that published, so that a late sender still learns what became of that one. Its time
+    is the retract's, so that the collector leaves the blocks to those who are reading them.
+    """
+    return replace(head, blocks=(), rows=0, bytes=0, published_at=None)
 
 
 def head_records(

@@ -15,7 +15,7 @@ class HeadRecord:
     :param source: the stored source identifier.
     :param dataset: the dataset.
     :param key: the partition key.
-    :param blocks: the manifests to read, normally one.
+    :param blocks: the manifests to read, normally one; none after a person's retract.
     :param rows: rows in them together.
     :param bytes: bytes in them together.
     :param generation: the generation that published it.
@@ -23,7 +23,7 @@ class HeadRecord:
     :param token: the tenure's token.
     :param kind: ``files``; later also tables.
     :param state: ``applied``; later ``pending`` for tables.
-    :param published_at: when, by the store's clock.
+    :param published_at: when its blocks changed last, by the store's clock.
     """
 
     source: str

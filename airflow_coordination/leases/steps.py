@@ -283,6 +283,8 @@ def _as_seen(write: Act, partition: Partition) -> bool:
 def _(write: Act, partition: Partition, now: datetime) -> Partition | None:
     if not _as_seen(write, partition):
         return None
+    if write.action is Action.RETRACT:  # a staged block may follow a published one, and would bring it back
+        return None if partition.staged else replace(partition, last_op=write.op, updated_at=now)
     parks = write.action is Action.PARK
     after = C if parks else U
     held = partition.status is A

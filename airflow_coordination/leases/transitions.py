@@ -39,6 +39,7 @@ class Event(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    RETRACT = "retract"
     DELETE = "delete"
 
 
@@ -62,11 +63,12 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.REOPEN: {C: (U,), U: (U,)},
     Event.PARK: {U: (C,), A: (C,), C: (C,)},
     Event.RESET: {U: (U,), A: (U,), C: (U,), D: (U,)},
+    Event.RETRACT: {U: (U,), C: (C,), D: (D,)},
     Event.DELETE: {U: (None,), A: (None,), C: (None,), D: (None,)},
 }
 """``TRANSITIONS[event][status before]`` = the possible statuses after."""
 
-PEOPLE = (Event.RELEASE, Event.REOPEN, Event.PARK, Event.RESET, Event.DELETE)
+PEOPLE = (Event.RELEASE, Event.REOPEN, Event.PARK, Event.RESET, Event.RETRACT, Event.DELETE)
 """Events that only a person causes."""
 
 

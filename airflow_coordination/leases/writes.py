@@ -201,6 +201,7 @@ class Action(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    RETRACT = "retract"
     DELETE = "delete"
 
 

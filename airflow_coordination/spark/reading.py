@@ -121,10 +121,11 @@ def _nothing(
     if published:
         return OutputError(what, store.description, "knows only blocks without files, so no schema", remedy)
     heads = store.heads(source_identifier(store, source, partition_prefix), limit=HEADS_NAMED)
-    names = ", ".join(sorted({repr(head.dataset) for head in heads})) or "none"
+    known = sorted({head.dataset for head in heads if head.blocks})
+    names = ", ".join(map(repr, known)) or "none"
     names += ", and perhaps more" if len(heads) == HEADS_NAMED else ""
     problem = f"has no published output of it (published datasets: {names})"
-    meant = _meant(store, source, dataset, [head.dataset for head in heads])
+    meant = _meant(store, source, dataset, known)
     return OutputError(what, store.description, problem, f"{meant}Complete a partition first. {remedy}")
 
 

@@ -17,12 +17,14 @@ from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.publication import retracted
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,
     Act,
+    Action,
     Answer,
     Create,
     End,
@@ -221,9 +223,16 @@ class InMemoryStore:
         with self._step() as now:
             answer = self._apply(write, now)
             if answer.applied:
+                self._retract(write, now)
                 entry = {"key": write.key, "at": now, "action": write.action.value, "by": write.by, "why": write.why}
                 self._source(write.source).audit.append(entry)
             return answer
+
+    def _retract(self, write: Act, now: datetime) -> None:
+        source = self._source(write.source)
+        published = source.heads.get(write.key, {}) if write.action is Action.RETRACT else {}
+        for head in list(published.values()):
+            source.put_head(replace(retracted(head), published_at=now))
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included."""

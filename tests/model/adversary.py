@@ -73,6 +73,8 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
         head = publish(head, m, scenario.rules)
         if head is None:
             return None
+    if m.kind == "retract":
+        head = head._replace(blocks=())
     if m.kind in ACQUISITIONS:
         truth, broken = checks.granted(truth, m, before, after, scenario)
         m = m._replace(granted=(*m.granted, after.token))

@@ -109,7 +109,7 @@ def _saved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
 def _published(truth: Truth, m: Message, before: Item, after: Item, head: Head, scenario: Scenario) -> Seen:
     new = [block for block in m.blocks or () if block[1] == m.op]
     truth = truth._replace(path=(*truth.path, *new), lost=0)
-    broken = _read_exactly(truth, head, scenario, whole=m.kind != "close_state")
+    broken = _read_exactly(truth, head, scenario, whole=m.kind != "close_state" and not truth.retracted)
     if scenario.max_lost and after.lost:
         broken = broken or "L5: lost leases outlive a success"
     if m.since != before.progress:
@@ -124,7 +124,7 @@ def _published(truth: Truth, m: Message, before: Item, after: Item, head: Head, 
         truth = truth._replace(completions=truth.completions + 1)
         if truth.completions > 1:
             broken = broken or "S3: a second accepted completion in one life"
-    return (truth._replace(path=()) if m.kind == "close" else truth), broken
+    return (truth._replace(path=(), retracted=False) if m.kind == "close" else truth), broken
 
 
 def _read_exactly(truth: Truth, head: Head, scenario: Scenario, *, whole: bool) -> str:
@@ -149,14 +149,19 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
         return Truth(life=truth.life), broken
     if m.kind == "reclaim" and truth.limit:
         return truth._replace(lost=truth.lost + driven(before)), ""
-    if m.kind in PEOPLE:
-        if m.kind in ("reset", "reopen_parked"):
-            truth = truth._replace(lost=0)
-        if m.kind == "reset":
-            truth = truth._replace(path=(), closed=0, completions=0)
-        if before.status != m.status:
-            return truth, f"people's {m.kind} applied to {before.status}, having seen {m.status}"
-    return truth, ""
+    return _acted(truth, m, before) if m.kind in PEOPLE else (truth, "")
+
+
+def _acted(truth: Truth, m: Message, before: Item) -> Seen:
+    """Return what a person did."""
+    if m.kind in ("reset", "reopen_parked"):
+        truth = truth._replace(lost=0)
+    if m.kind == "reset":
+        truth = truth._replace(path=(), closed=0, completions=0, retracted=False)
+    if m.kind == "retract":
+        truth = truth._replace(path=(), retracted=True)
+    wrong = f"people's {m.kind} applied to {before.status}, having seen {m.status}" if before.status != m.status else ""
+    return truth, wrong
 
 
 def of_sweep(truth: Truth, m: Message, before: Item, after: Item) -> str:

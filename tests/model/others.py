@@ -58,6 +58,16 @@ def reset(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     return after._replace(ttl=False) if scenario.rules.reset_clears_ttl else after
 
 
+def retract(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Take back what is published; the head record is emptied in the same step."""
+    held, rules = item.status == ASSIGNED, scenario.rules
+    if not as_seen(item, m, scenario) or (held and rules.retract_needs_free):
+        return None
+    if item.staged and rules.retract_needs_nothing_staged:
+        return None
+    return item if held else item._replace(last_op=m.op)
+
+
 def delete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     if not as_seen(item, m, scenario):
         return None
@@ -97,6 +107,7 @@ TABLE = {
     "park": park,
     "reopen_parked": reopen_parked,
     "reset": reset,
+    "retract": retract,
     "delete": delete,
 }
 """Every operation by its name."""

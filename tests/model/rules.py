@@ -21,6 +21,9 @@ class Rules:
     people_see_version: bool = True
     reset_clears_staged: bool = True
     reset_clears_ttl: bool = True
+    retract_needs_free: bool = True
+    """Whether nobody retracts what somebody holds; otherwise the owner's chain is left alone."""
+    retract_needs_nothing_staged: bool = True
     overtaken_stops: bool = True
     begin: bool = True
     second_driver_joins: bool = False

@@ -20,7 +20,7 @@ ENDINGS = frozenset(("complete", "fused", "close", "close_state", "fail", "give_
 CHAIN = ENDINGS | {"begin", "save"}
 OWNED = CHAIN | {"renew", "adopt"}
 PUBLISHING = frozenset(("complete", "fused", "close", "close_state"))
-PEOPLE = ("reset", "delete", "release", "park", "reopen_parked")
+PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked")
 
 ANY = -1
 SWEEP, TASK, PERSON, LISTING = -1, -2, -3, -4
@@ -143,6 +143,8 @@ class Truth(NamedTuple):
     lost: int = 0
     limit: int = 0
     adopted: int = 0
+    retracted: bool = False
+    """Whether a person took rows back that the progress stands for."""
 
 
 class State(NamedTuple):

@@ -16,7 +16,10 @@ from tests.simulation.faults import Fault
 from tests.simulation.stage import SOURCE_ID, Stage
 from tests.simulation.world import Process
 
-ACTIONS: Final = (Action.RELEASE, Action.REOPEN, Action.REOPEN, Action.PARK, Action.RESET, Action.DELETE)
+ACTIONS: Final = (
+    *(Action.RELEASE, Action.REOPEN, Action.REOPEN, Action.PARK),
+    *(Action.RESET, Action.RETRACT, Action.DELETE),
+)
 
 
 class Worker:

@@ -283,7 +283,8 @@ def replace(before: Partition, after: Partition, at: Moment) -> Change:
     for name, large in it.LARGE_OP.items():
         if name in sets:
             sets[large] = None
-    sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if after.deleted else None
+    if after.status is not D:  # what was completed stays under its TTL
+        sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if after.deleted else None
     unchanged = as_seen(before)
     for name in (it.NONCE, it.TIMEOUT, it.OWNER, it.CONFIRMED):
         value = old.get(name)

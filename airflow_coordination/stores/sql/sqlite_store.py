@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 
 from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.writes import AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.leases.writes import (
+    AcquireNext,
+    Act,
+    Action,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    NewPartition,
+)
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import partition_of
@@ -98,4 +107,6 @@ class SqliteStore(SqlStore):
             rows = run(self.statement(people.act, self.database.dialect, write.action, held=held), parameters)
             if rows:
                 run(self.statement(people.put_audit, self.database.dialect), parameters)
+            if rows and write.action is Action.RETRACT:
+                run(self.statement(people.retract_heads, self.database.dialect), parameters)
         return rows

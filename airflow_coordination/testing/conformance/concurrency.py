@@ -111,6 +111,26 @@ class Concurrency:
             assert _applied([done, *answers]) == 1
             assert len(bench.store.audit(bench.source, key)) == _applied(answers)
 
+    def test_e16_s12_readers_see_what_was_published_or_nothing(self, bench: Workbench, crowd: int) -> None:
+        """E16: many retracts of what they all saw, beside an owner that acquires and publishes."""
+        for key in _names("k", ROUNDS):
+            held = bench.new(key)
+            bench.complete(held, head(held, block("b1")))
+            seen = bench.act(Action.RESET, key)
+            acts = [bench.acting(Action.RETRACT, seen) for _ in range(crowd - 1)]
+
+            def publishes(token: int = seen.token, key: str = key) -> Answer:
+                held = bench.hinted(key, token).partition
+                assert held is not None
+                return bench.complete(held, head(held, block("b2")))
+
+            works: list[Callable[[], Answer]] = [publishes, *(partial(bench.store.act, act) for act in acts)]
+            done, *answers = at_once(works)
+            assert done.applied
+            assert _applied(answers) <= 1
+            assert [found.blocks for found in bench.store.heads(bench.source, key=key)] == [(block("b2"),)]
+            assert len(bench.store.audit(bench.source, key)) == 1 + _applied(answers)
+
     def test_e17_s10_each_partition_is_created_by_one_of_many(self, bench: Workbench, crowd: int) -> None:
         """E17: when it is absent, and when it was deleted."""
         keys = _names("k", 3 * SHARE)

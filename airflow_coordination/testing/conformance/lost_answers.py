@@ -127,6 +127,24 @@ class LostAnswers:
         assert found is not None
         assert found.token == 2
 
+    @pytest.mark.parametrize("fault", LOST)
+    def test_e16_s6_a_retract_is_done_and_audited_once(
+        self, coordinators: Coordinators, store: PartitionStore, fault: Fault
+    ) -> None:
+        """E16: however often its message comes."""
+        faulty = FaultyStore(store, {1: fault}, only=("act",))
+        one = coordinators(store=faulty)
+        one.create_partitions(["k"])
+        one.complete(acquired(one.get_next_partition()), [block("b1")])
+        one.retract("k", by="ana", why="a test")
+        assert rows(one, store) == {"k": []}
+        one.reset("k", by="ana", why="again")
+        one.complete(acquired(one.get_next_partition()), [block("b2")])
+        faulty.deliver()
+        assert rows(one, store) == {"k": ["b2"]}
+        entries = store.audit("flights|PARTITION", "k")
+        assert sorted(entry["action"] for entry in entries) == ["reset", "retract"]
+
     @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
     def test_s11_a_supplier_killed_at_any_call_is_made_good(
         self, coordinators: Coordinators, store: PartitionStore, clock: FakeClock, fault: Fault

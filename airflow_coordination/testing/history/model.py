@@ -29,6 +29,7 @@ _ACTIONS: Final = {
     Kind.REOPEN: (CLOSED, UNASSIGNED, FREED),
     Kind.PARK: (UNASSIGNED, ASSIGNED, CLOSED, FREED),
     Kind.RESET: (UNASSIGNED, ASSIGNED, CLOSED, COMPLETED, FREED),
+    Kind.RETRACT: (UNASSIGNED, CLOSED, COMPLETED, FREED),
     Kind.DELETE: (UNASSIGNED, ASSIGNED, CLOSED, COMPLETED, FREED),
 }
 
@@ -246,7 +247,7 @@ class Model:
 
     def _act(self, state: State, made: Operation) -> Iterator[State]:
         for before in _unseen(state, made):
-            if before.status in _ACTIONS[made.kind]:
+            if before.status in _ACTIONS[made.kind] and not (made.kind is Kind.RETRACT and before.staged):
                 after = _acted(before, made.kind)
                 if made.told is Told.UNKNOWN or after.token <= made.result.get("token", after.token):
                     yield after
@@ -344,6 +345,9 @@ def _fresh(state: State, creator: Creator) -> State:
 def _acted(state: State, kind: Kind) -> State:
     """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
     state = state._replace(token=state.token + (state.status == ASSIGNED or kind is Kind.DELETE))
+    if kind is Kind.RETRACT:
+        published = tuple((dataset, generation, ()) for dataset, generation, _ in state.published)
+        return state._replace(published=published)
     if kind is Kind.PARK:
         return state._replace(status=CLOSED, free_at=NEVER)
     if kind is Kind.DELETE:

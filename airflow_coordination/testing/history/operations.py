@@ -28,6 +28,7 @@ class Kind(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    RETRACT = "retract"
     DELETE = "delete"
     SWEEP = "sweep"
     HINTS = "list hints"

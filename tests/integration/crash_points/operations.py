@@ -30,6 +30,7 @@ class Operation:
     :param settings: of the coordinator.
     :param faults: met in every run, besides the crash.
     :param counts: what else must be the same, of each partition.
+    :param takes_back: the partition of whose output nothing is left.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Operation:
     settings: dict[str, Any] = field(default_factory=dict)
     faults: dict[int, Fault] = field(default_factory=dict)
     counts: Callable[[Scene, SourceCoordinator], object] = lambda scene, one: None
+    takes_back: str = ""
 
 
 # -- creating -------------------------------------------------------------------------------------------------------
@@ -218,11 +220,17 @@ def audited(scene: Scene, one: SourceCoordinator) -> list[str]:
     return [entry["action"] for entry in one.store.audit(f"{scene.source}|PARTITION", "a")]
 
 
-def action(name: str, before: Callable[[Scene], object], fits: Callable[[Partition], bool]) -> Operation:
+def action(
+    name: str,
+    before: Callable[[Scene], object],
+    fits: Callable[[Partition], bool],
+    wanted: Callable[[SourceCoordinator], bool] = lambda one: True,
+) -> Operation:
     """Return the row of a person's action.
 
     :param before: leads the partition into a state that allows it.
     :param fits: whether the person, looking again, would still do it.
+    :param wanted: the same, where the partition alone does not tell.
     """
 
     def act(one: SourceCoordinator) -> object:
@@ -234,10 +242,13 @@ def action(name: str, before: Callable[[Scene], object], fits: Callable[[Partiti
 
     def look_again(scene: Scene, one: SourceCoordinator) -> None:
         seen = one.partition("a")
-        if seen is not None and fits(seen):
+        if seen is not None and fits(seen) and wanted(one):
             act(one)
 
-    return Operation(name, prepare, look_again, passes=2, settings={"max_failures": 1}, counts=audited)
+    takes_back = "a" if name == "retract" else ""
+    return Operation(
+        name, prepare, look_again, passes=2, settings={"max_failures": 1}, counts=audited, takes_back=takes_back
+    )
 
 
 def failed(scene: Scene) -> None:
@@ -248,11 +259,16 @@ def completed(scene: Scene) -> None:
     scene.drain(started(scene, "a", "b"))
 
 
+def is_published(one: SourceCoordinator) -> bool:
+    return any(head.blocks for head in one.store.heads(f"{one.source}|PARTITION", key="a"))
+
+
 ACTING = (
     action("release", half_done, lambda seen: seen.status == "ASSIGNED"),
     action("park", half_done, lambda seen: not seen.parked),
     action("reopen", failed, lambda seen: seen.parked),
     action("reset", completed, lambda seen: seen.status == "COMPLETED"),
+    action("retract", completed, lambda seen: seen.status == "COMPLETED", is_published),
     action("delete", failed, lambda seen: True),
 )
 

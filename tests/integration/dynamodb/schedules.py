@@ -349,7 +349,7 @@ class Schedule:
         worker.coordinator.sweep()
 
     def act(self, worker: Worker) -> None:
-        action = self._random.choice(["release", "park", "reopen", "reopen", "reset", "reset", "delete"])
+        action = self._random.choice(["release", "park", "reopen", "reopen", "reset", "reset", "retract", "delete"])
         self._told(lambda mark: getattr(worker.coordinator, action)(self._random.choice(KEYS), by="ana", why=mark))
 
     def pause(self, worker: Worker) -> None:

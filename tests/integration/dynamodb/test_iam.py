@@ -64,6 +64,7 @@ def work(run: Run) -> None:
     assert flights.claimable()
     assert flights.sweep().reclaimed == 1
     flights.release(flights.get_next_partition().partition.key, by="ana", why="stuck")
+    flights.retract("2013-01", by="ana", why="wrong")
     flights.reset("2013-01", by="ana", why="again")
     hand_over(run)
     assert flights.get_next_partition()
@@ -93,7 +94,7 @@ def read(run: Run) -> None:
     assert len(flights.partitions(status=PartitionStatus.UNASSIGNED)) == 2
     partition = flights.partition("2013-01")
     assert len(run.store.heads(partition.source, "clean")) == 1
-    assert len(run.store.audit(partition.source, "2013-01")) == 1
+    assert len(run.store.audit(partition.source, "2013-01")) == 2
     assert len(flights.claimable()) == 3
     assert flights.outlook().assigned == 1
 

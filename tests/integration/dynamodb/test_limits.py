@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.errors import InvalidInputError, SchemaVersionError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionUpdateError, SchemaVersionError
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE, STANDING, typed, whole_item
@@ -49,6 +51,46 @@ def test_x9_facts_that_fit_no_item_are_refused_by_name(local_store: DynamoDBStor
     with pytest.raises(InvalidInputError, match=r"facts=.*DynamoDB's limit"):
         local_store.register("s|PARTITION", {"dags": "x" * MAX_ITEM_BYTES})
     assert list(local_store.sources()) == []
+
+
+def test_e16_x9_more_datasets_than_a_transaction_holds_are_not_retracted_by_halves(
+    local_store: DynamoDBStore, local: Engine
+) -> None:
+    """E16, X9: all of them or none, and the message says why."""
+    bench = Workbench(local_store, FakeClock())
+    bench.create("k")
+    for number in range(99):
+        held = bench.acquire("k")
+        bench.complete(held, head(held, block("b", f"d{number}"), dataset=f"d{number}"))
+        if number == 97:
+            bench.act(Action.RETRACT, "k")
+            assert {found.blocks for found in local_store.heads(bench.source)} == {()}
+        bench.act(Action.RESET, "k")
+    with pytest.raises(PartitionUpdateError, match="published to more than 98 datasets, and DynamoDB writes 100 items"):
+        bench.store.act(bench.acting(Action.RETRACT, bench.get("k")))
+    assert [len(found.blocks) for found in local_store.heads(bench.source)].count(1) == 1
+
+
+def test_e16_what_was_completed_stays_under_its_ttl_when_it_is_retracted(engine: Engine, table: str) -> None:
+    """E16: any other way out of COMPLETED takes the TTL away."""
+    store = engine.store(table, clock := FakeClock(), ttl=timedelta(days=7))
+    store.setup()
+    bench = Workbench(store, clock)
+    held = bench.new("k")
+    bench.complete(held, head(held, block("b")))
+
+    def expiration() -> object:
+        found = engine.client.get_item(TableName=table, Key=typed({SOURCE: bench.source, KEY: "k"}))
+        return found["Item"].get("expirationTime")
+
+    before = expiration()
+    assert before is not None
+    clock.advance(timedelta(hours=1))
+    bench.act(Action.RETRACT, "k")
+    assert expiration() == before
+    bench.act(Action.RESET, "k")
+    assert expiration() is None
+    engine.delete(table)
 
 
 def test_s15_keys_that_share_their_beginning_with_a_hashed_one_stay_apart(local: Engine, table: str) -> None:

@@ -50,9 +50,10 @@ def works(store: PartitionStore) -> None:
     c.park(key, by="ana", why="test")
     c.reopen(key, by="ana", why="test")
     c.reset(key, by="ana", why="test")
+    c.retract(key, by="ana", why="test")
     c.delete(key, by="ana", why="test")
     c.create_partitions([key])
-    assert len(store.audit(c.partition(key).source, key)) == 5  # type: ignore[union-attr]
+    assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)
 
 

@@ -8,7 +8,7 @@ import yaml
 
 from airflow_coordination.cli.output import escape
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
 from airflow_coordination.stores import open_store
 
 HOSTILE = "a\x1b[31m\u202eb\ttab"
@@ -189,6 +189,31 @@ def test_a_dry_run_changes_nothing_and_says_how_many(flights, cli):
     assert "2013-01" in out
     assert "Dry run: would reset 1 of 1 partition(s) of source flights. Nothing was changed." in err
     assert flights.counts()[PartitionStatus.COMPLETED] == 1
+
+
+def test_e16_retract_shows_what_it_takes_back(flights, cli):
+    """E16: which datasets and how many rows, before anything is done."""
+    lease = flights.acquire_partition("2013-01")
+    flights.complete(lease, [Block("clean", "/b", "b1", rows=7), Block("rejected", "/r", "r1", rows=2)])
+    flights.fail(flights.acquire_partition("2013-02"), "no memory")
+
+    def run(*more):
+        keys = ("2013-01", "2013-02")
+        return cli("retract", *keys, "--source", "flights", "--why", "wrong", "-o", "json", *more)
+
+    code, out, err = run("--dry-run")
+    assert (code, [(row["datasets"], row["rows"]) for row in json.loads(out)]) == (
+        0,
+        [("clean, rejected", 9), (None, 0)],
+    )
+    assert "Dry run: would retract 2 of 2 partition(s) of source flights. Nothing was changed." in err
+    assert [head.rows for head in flights.store.heads(lease.partition.source)] == [7, 2]
+    code, _, err = run("-y", "--by", "ana")
+    assert (code, "Done: retract 2 of 2 partition(s) of source flights." in err) == (0, True)
+    assert [(head.rows, head.blocks) for head in flights.store.heads(lease.partition.source)] == [(0, ())] * 2
+    assert [(row["datasets"], row["rows"]) for row in json.loads(run("--dry-run")[1])] == [(None, 0)] * 2
+    [entry] = flights.store.audit(lease.partition.source, "2013-01")
+    assert (entry["action"], entry["by"], entry["why"]) == ("retract", "ana", "wrong")
 
 
 def test_reset_and_release(flights, cli):

@@ -131,6 +131,61 @@ def test_s12_a_block_that_nobody_named_is_found(source: Source) -> None:
     assert source.broken == ["S5"]
 
 
+def retracted(source: Source) -> None:
+    """Publish, take it back, and look."""
+    source.first.complete(source.acquired(source.first), [ONE])
+    source.clock.advance(1)
+    source.second.act(Action.RETRACT, "a")
+    source.clock.advance(1)
+    source.second.published("a")
+
+
+def test_e16_what_is_published_after_a_retract_is_explained(source: Source) -> None:
+    """E16: a retract is legal, and what comes after it starts from nothing."""
+    retracted(source)
+    assert source.last(Kind.PUBLISHED).result == {"published": {"d": ()}}
+    source.clock.advance(1)
+    source.second.act(Action.RESET, "a")
+    source.first.complete(source.acquired(source.first), [Block("d", "/2", "two", mode="append")])
+    source.second.published("a")
+    assert source.last(Kind.PUBLISHED).result == {"published": {"d": ("two",)}}
+    assert source.broken == []
+
+
+def test_e16_s12_a_block_read_after_its_retract_is_found(source: Source) -> None:
+    """E16, S12: readers see it no more."""
+    retracted(source)
+    source.last(Kind.PUBLISHED).result = {"published": {"d": ("one",)}}
+    assert source.broken == ["S5"]
+
+
+@pytest.mark.parametrize("told", [Told.NOT_DONE, Told.UNKNOWN])
+def test_e16_s6_a_retract_that_was_not_done_takes_nothing_back(source: Source, told: Told) -> None:
+    """E16, S6: one of which nobody heard may have."""
+    retracted(source)
+    source.last(Kind.RETRACT).told = told
+    assert source.broken == (["S5"] if told is Told.NOT_DONE else [])
+
+
+def test_e16_s12_a_retract_under_somebodys_lease_is_found(source: Source) -> None:
+    """E16, S12: an owner that adds would bring back what was taken."""
+    source.acquired(source.first)
+    source.clock.advance(1)
+    made = source.log.call("ana", Kind.RETRACT, "a", None, {})
+    source.log.answer(made, Told.OK, {})
+    assert source.broken == ["S5"]
+
+
+def test_e16_s12_a_retract_beside_staged_blocks_is_found(source: Source) -> None:
+    """E16, S12: the next ending would publish them, and what they follow."""
+    lease = source.first.save_progress_state(source.acquired(source.first), {"n": 1}, [ONE])
+    source.first.give_up(lease)
+    source.clock.advance(1)
+    made = source.log.call("ana", Kind.RETRACT, "a", None, {})
+    source.log.answer(made, Told.OK, {})
+    assert source.broken == ["S5"]
+
+
 def test_progress_of_a_refused_save_is_found(source: Source) -> None:
     taken_over(source)
     source.last(Kind.ACQUIRE).result = {**source.last(Kind.ACQUIRE).result, "progress": '{"n":2}'}

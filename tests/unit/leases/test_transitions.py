@@ -17,9 +17,11 @@ def test_people_can_do_what_the_actions_say() -> None:
 
 
 def test_s3_only_people_take_a_partition_out_of_completed() -> None:
-    leaving = {event for event, row in TRANSITIONS.items() if PartitionStatus.COMPLETED in row}
+    done = PartitionStatus.COMPLETED
+    leaving = {event for event, row in TRANSITIONS.items() if set(row.get(done, ())) - {done}}
     assert leaving == {Event.RESET, Event.DELETE}
     assert leaving < set(PEOPLE)
+    assert {event for event, row in TRANSITIONS.items() if done in row} == {*leaving, Event.RETRACT}
 
 
 def test_every_status_is_reached_from_nothing() -> None:

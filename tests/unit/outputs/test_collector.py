@@ -73,6 +73,31 @@ def test_a_dry_run_counts_exactly_and_deletes_nothing(coordinator: SourceCoordin
     assert run(coordinator, tmp_path).blocks == 0
 
 
+def test_e16_what_was_retracted_goes_after_the_readers_who_may_be_reading_it(
+    coordinator: SourceCoordinator, tmp_path: Path
+) -> None:
+    """E16: also when a block beside it has been published since."""
+    lease = acquired(coordinator)
+    attempt = attempt_of(coordinator, lease, tmp_path)
+    first = block_of(attempt)
+    second = block_of(attempt, follows=first)
+    coordinator.close(lease, NOW, {"n": 1}, [first, second])
+    old = time.time() - 3600
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (old, old))
+    coordinator.retract("k", by="ana", why="wrong tariff")
+    assert published_manifests(coordinator.store, "flights", "clean") == []
+    assert run(coordinator, tmp_path, older_than=timedelta(minutes=30)).blocks == 0
+    lease = acquired(coordinator)
+    third = block_of(attempt_of(coordinator, lease, tmp_path))
+    coordinator.complete(lease, [third])
+    assert run(coordinator, tmp_path).blocks == 2
+    assert (exists(first), exists(second), exists(third)) == (False, False, True)
+    assert [manifest.address for manifest in published_manifests(coordinator.store, "flights", "clean")] == [
+        third.address
+    ]
+
+
 def test_s12_what_counts_survives_and_losers_go(coordinator: SourceCoordinator, tmp_path: Path) -> None:
     first = acquired(coordinator)
     attempt = attempt_of(coordinator, first, tmp_path)

@@ -73,5 +73,7 @@ def end_and_acquire(
 
 def act_and_audit(dialect: Dialect, action: Action, *, held: bool) -> str:
     """Return the statement that carries out a person's action and records it."""
+    emptied = people.retract_heads(dialect, "AND EXISTS (SELECT 1 FROM done)")
+    heads = f", emptied AS ({emptied})" if action is Action.RETRACT else ""
     return f"""WITH done AS ({people.act(dialect, action, held=held)}),
-        noted AS ({people.put_audit(dialect, "FROM done")}) SELECT * FROM done"""
+        noted AS ({people.put_audit(dialect, "FROM done")}){heads} SELECT * FROM done"""

@@ -6,7 +6,7 @@ from typing import Final
 
 from airflow_coordination.leases.partition import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.stores.sql.columns import AUDIT, PARTITION, PARTITIONS, Ready
+from airflow_coordination.stores.sql.columns import AUDIT, HEADS, PARTITION, PARTITIONS, Ready
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.endings import entry, into_ring, quoted
 
@@ -30,19 +30,31 @@ def _effects(dialect: Dialect, action: Action) -> str:
     }[action]
 
 
-def act(dialect: Dialect, action: Action, *, held: bool) -> str:
-    """Return the statement of ``action`` on a partition that was seen ``held`` or not."""
+def _moves(dialect: Dialect, action: Action, *, held: bool) -> str:
+    """Return the assignments of an action that leads the partition somewhere else."""
     parks = action is Action.PARK
     after = PartitionStatus.CLOSED if parks else PartitionStatus.UNASSIGNED
     available = "NULL" if parks or action is Action.DELETE else dialect.now
     ending = f"{into_ring(entry(dialect, Outcome.RELEASED, quoted(after)))}, confirmed = 0," if held else ""
     fence = "token = token + 1, nonce = :op," if held or action is Action.DELETE else ""
-    return f"""UPDATE {PARTITIONS} SET {ending} {fence} {_effects(dialect, action)},
+    return f"""{ending} {fence} {_effects(dialect, action)},
         source_partition_status = {quoted(after)}, reopen_at = NULL, available_at = {available},
-        partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL,
+        partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL,"""
+
+
+def act(dialect: Dialect, action: Action, *, held: bool) -> str:
+    """Return the statement of ``action`` on a partition that was seen ``held`` or not."""
+    stays = action is Action.RETRACT
+    return f"""UPDATE {PARTITIONS} SET {"" if stays else _moves(dialect, action, held=held)}
         last_op = :op, updated_at = {dialect.now}
         WHERE source_identifier = :source AND source_partition_key = :key AND deleted = 0
-        AND {_HELD_AS_SEEN if held else _AS_SEEN} RETURNING {PARTITION}"""
+        AND {_HELD_AS_SEEN if held else _AS_SEEN} {"AND staged IS NULL" if stays else ""} RETURNING {PARTITION}"""
+
+
+def retract_heads(dialect: Dialect, when: str = "") -> str:
+    """Return the statement that empties a partition's head records; ``when`` is one more condition."""
+    return f"""UPDATE {HEADS} SET blocks = '[]', row_count = 0, byte_count = 0, published_at = {dialect.now}
+        WHERE source_identifier = :source AND source_partition_key = :key {when}"""
 
 
 def put_audit(dialect: Dialect, source: str = "") -> str:
