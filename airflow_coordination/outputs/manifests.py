@@ -13,7 +13,7 @@ from airflow_coordination.leases.errors import shown
 from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
-from airflow_coordination.outputs.storage import join, parent, scheme_of
+from airflow_coordination.outputs.storage import Content, join, parent, scheme_of
 
 FIRST_VERSION, VERSION = 1, 2
 """2 has the schema that a publisher told. Without one, 1 is written, which the version before reads, too."""
@@ -146,11 +146,13 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def verified(content: bytes | FileNotFoundError, expected: Reference, source: str, key: str) -> Manifest:
+def verified(content: Content, expected: Reference, source: str, key: str) -> Manifest:
     """Return the manifest that ``expected`` names.
 
-    :raises OutputError: when it is missing or not the published one, naming partition, file and remedy.
+    :raises OutputError: when it is missing, unreadable or not the published one, naming partition, file and remedy.
     """
+    if isinstance(content, OutputError):
+        raise content
     what = f"read the output of {partition_label(source, key)}"
     remedy = RESTORE
     if isinstance(content, FileNotFoundError):

@@ -10,7 +10,7 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
-from airflow_coordination.outputs.storage import read_many
+from airflow_coordination.outputs.storage import Content, read_many
 from airflow_coordination.outputs.trails import links_in, trail_address
 
 PAGE = 1_000
@@ -72,7 +72,7 @@ def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
     """
     chains: list[list[Manifest]] = [[] for _ in starts]
     ends = [_End(number, *start) for number, start in enumerate(starts)]
-    fetched: dict[str, bytes | FileNotFoundError] = {}
+    fetched: dict[str, Content] = {}
     seen: set[Reference] = set()
     while ends:
         ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
@@ -89,9 +89,7 @@ def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
     return [manifest for chain in chains for manifest in reversed(chain)]
 
 
-def _fetch(
-    ends: Sequence[_End], chains: Sequence[list[Manifest]], fetched: dict[str, bytes | FileNotFoundError]
-) -> None:
+def _fetch(ends: Sequence[_End], chains: Sequence[list[Manifest]], fetched: dict[str, Content]) -> None:
     """Read the manifests at ``ends`` that are not fetched yet, and what the trails of long chains name."""
     missing = [end for end in ends if end.reference.address not in fetched]
     long = [end for end in missing if len(chains[end.number]) >= SHORT]

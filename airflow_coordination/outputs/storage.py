@@ -32,6 +32,9 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs"}
 """Storages without directories, and the distribution that opens each for fsspec."""
 
+Content = bytes | FileNotFoundError | OutputError
+"""What is in a file, or why that cannot be told."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
@@ -104,13 +107,13 @@ def read_bytes(address: str, start: int | None = None, end: int | None = None) -
         return bytes(filesystem.cat_file(path, start=start, end=end))
 
 
-def read_many(addresses: list[str]) -> list[bytes | FileNotFoundError]:
-    """Return files in the given order, a :class:`FileNotFoundError` in the place of a missing one."""
+def read_many(addresses: list[str]) -> list[Content]:
+    """Return files in the given order, or the error in the place of one: whoever needs the file raises it."""
 
-    def read(address: str) -> bytes | FileNotFoundError:
+    def read(address: str) -> Content:
         try:
             return read_bytes(address)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, OutputError) as error:
             return error
 
     if len(addresses) < 2:
@@ -248,7 +251,10 @@ def _wrapped(action: str, address: str, *, may_be_missing: bool = False) -> Iter
         remedy = "Create the bucket or directory, or correct the address; a bucket is never created here"
         raise OutputError(action, address, f"does not exist ({error})", remedy) from error
     except PermissionError as error:
-        remedy = "Give this process's credentials the right to it (for S3: docs/how-to/s3.md lists the actions)"
+        remedy = (
+            "Give this process's credentials the right to it (for S3: docs/how-to/s3.md lists the actions; without "
+            "s3:ListBucket, a file that does not exist is denied, too)"
+        )
         raise OutputError(action, address, f"denies access ({error})", remedy) from error
     except Exception as error:
         problem = f"answers {type(error).__name__}: {error}"

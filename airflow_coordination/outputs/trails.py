@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.layout import is_manifest_of
 from airflow_coordination.outputs.manifests import Manifest, Reference, verified
-from airflow_coordination.outputs.storage import join, parent, read_many, write_bytes
+from airflow_coordination.outputs.storage import Content, join, parent, read_many, write_bytes
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +40,11 @@ def trail_address(manifest_address: str) -> str:
     return join(parent(manifest_address), TRAIL)
 
 
-def links_in(content: bytes | FileNotFoundError, source: str, key: str) -> list[Reference]:
-    """Return what a trail names, nearest first; nothing for one that is missing or no trail of this partition."""
-    if isinstance(content, FileNotFoundError):
+def links_in(content: Content, source: str, key: str) -> list[Reference]:
+    """Return what a trail names, nearest first; nothing for one that is missing, unreadable or not this partition's."""
+    if isinstance(content, OutputError):  # most are not there at all, which is denied to one who may not list
+        log.info("A trail of partition %r cannot be read, and is not needed: %s", key, content)
+    if not isinstance(content, bytes):
         return []
     try:
         pairs = parse(content, max_bytes=MAX_BYTES, max_depth=2)

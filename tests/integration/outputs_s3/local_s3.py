@@ -56,8 +56,8 @@ def uploads(s3: Any, bucket: str):
     return uploads
 
 
-def deny(s3: Any, bucket: str, *actions: str) -> None:
+def deny(s3: Any, bucket: str, *actions: str, objects: str = "*") -> None:
     """Forbid actions on a bucket's objects to everybody."""
-    resource = [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"]
+    resource = [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/{objects}"]
     statement = {"Effect": "Deny", "Principal": "*", "Action": list(actions), "Resource": resource}
     s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))

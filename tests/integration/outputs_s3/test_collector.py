@@ -136,3 +136,20 @@ def test_a_delete_that_is_denied_is_no_success(coordinator, root, run, keys, s3,
     with pytest.raises(OutputError, match=r"Cannot delete: s3a://.* denies access \(deep/out/.*: AccessDenied"):
         run()
     assert lost.address.endswith(tuple(keys()))
+
+
+def test_e16_a_trail_that_s3_denies_is_not_needed(coordinator, root, run, s3, bucket) -> None:
+    """E16: to whoever may not list, S3 denies what does not exist; the local S3 denies only what is there."""
+    last = None
+    for _ in range(10):
+        lease = acquired(coordinator)
+        last = block_of(attempt_of(coordinator, lease, root), follows=last)
+        coordinator.close(lease, NOW, {"n": 1}, [last])
+    deny(s3, bucket, "s3:GetObject", objects="*/_trail.json")
+    assert len(published_manifests(coordinator.store, "flights", "clean")) == 10
+    assert run().kept == 10
+    deny(s3, bucket, "s3:GetObject")
+    with pytest.raises(
+        OutputError, match=r"_manifest.json denies access .* without s3:ListBucket, a file that does not"
+    ):
+        published_manifests(coordinator.store, "flights", "clean")

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, collect, published, published_manifests
-from airflow_coordination.outputs.storage import read_many
+from airflow_coordination.outputs.storage import Content, read_many
 from airflow_coordination.stores import open_store
 
 PASSES = 300
@@ -21,7 +21,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note how many files each round of a reader asks for."""
     asked: list[int] = []
 
-    def counted(addresses: list[str]) -> list[bytes | FileNotFoundError]:
+    def counted(addresses: list[str]) -> list[Content]:
         asked.append(len(addresses))
         return read_many(addresses)
 
@@ -90,6 +90,24 @@ def test_e16_a_trail_is_a_hint_only(tmp_path: Path) -> None:
     assert publisher.addresses()[:40] == expected
     Path(expected[3]).write_text("{}")
     with pytest.raises(OutputError, match="was changed after it was published"):
+        publisher.addresses()
+
+
+def test_e16_a_trail_that_cannot_be_read_is_not_needed(tmp_path: Path) -> None:
+    """E16: a reader without the right to list is denied what does not exist, too; so it read nothing at all."""
+    publisher = Publisher(tmp_path)
+    publisher.passes(20, 1)
+    expected = publisher.addresses()
+    for trail in tmp_path.rglob("_trail.json"):
+        trail.unlink()
+        trail.mkdir()
+    assert publisher.addresses() == expected
+    publisher.passes(8, 1)
+    assert publisher.addresses()[:20] == expected
+    assert collect(publisher.coordinator.store, "s", tmp_path, older_than=timedelta(0), dry_run=False).blocks == 0
+    Path(expected[3]).unlink()
+    Path(expected[3]).mkdir()
+    with pytest.raises(OutputError, match="answers IsADirectoryError"):
         publisher.addresses()
 
 
