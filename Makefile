@@ -22,18 +22,27 @@ demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dyna
 	@scripts/system_packages.sh java
 	@$(RUN) python scripts/demo.py $(STORE)
 
+# CI leaves out what shows once more, or for longer, what it has shown: `make test-all` does not.
+SHORT := and not long
+TRIED := --changed
+SHARE := 0.2
+
 .PHONY: test
 test: lint test-suite test-system test-without-airflow ## Everything that CI runs
+
+.PHONY: test-all
+test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
+	@$(MAKE) test SHORT= TRIED= SHARE=1
 
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m kit
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "kit $(SHORT)" tests/conformance
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
-	nice -n 19 $(BIN)/python -m tests.mutants >.work/mutants.log 2>&1 & mutants=$$!; \
-	$(RUN) python -m pytest -m "not kit and not system and not ($(FAST))"; code=$$?; \
+	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
+	COORDINATION_SIMULATION_SHARE=$(SHARE) $(RUN) python -m pytest -m "not kit and not system and not ($(FAST)) $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 
 .PHONY: mutants
@@ -45,7 +54,7 @@ mutants: .venv/ready ## Break the code in every way of a list, and see that the 
 test-system: .venv/ready ## Kill tasks, drivers and triggerers of a real Airflow, and run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
 	@scripts/system_packages.sh java postgresql
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
-	$(RUN) python -m pytest -m system --capture=no
+	$(RUN) python -m pytest -m "system $(SHORT)" --capture=no tests/system
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

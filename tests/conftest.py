@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,14 @@ AMAZON = {
     "AWS_EC2_METADATA_DISABLED": "true",
 }
 """What tests and all that they start see of Amazon: no account, nobody's settings."""
+
+AIRFLOW_HOME = tempfile.mkdtemp(prefix="airflow-home-")
+os.environ |= {"AIRFLOW_HOME": AIRFLOW_HOME, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}  # before anybody imports Airflow
+
+
+def pytest_unconfigure() -> None:
+    """Remove the home of this very process; each worker of xdist has one of its own."""
+    shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

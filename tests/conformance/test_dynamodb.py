@@ -29,6 +29,7 @@ def _factory(endpoint: str) -> StoreFactory:
     return lambda clock: DynamoDBStore(options, clock, client=lambda _: _client(endpoint))
 
 
+@pytest.mark.long
 class TestMoto(StoreConformance):
     writers = 2  # a lock before moto lets one request in at a time: more of them only wait longer
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from tests.mutants.catalogue import CONTROLS, MUTANTS
 from tests.mutants.runner import all_tried, is_as_expected
+from tests.mutants.seen import changed, remember
 from tests.mutants.trial import Verdict
 
 
@@ -32,11 +33,13 @@ def main() -> int:
     """Try those that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME", help="try this one; may be repeated")
+    parser.add_argument("--changed", action="store_true", help="only those whose code or test has changed since")
     parser.add_argument("--operations", type=int, help="calls that one mutant may take at most")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--explain", action="store_true", help="print what was seen")
     asked = parser.parse_args()
-    names = asked.only or [*CONTROLS, *(mutant.name for mutant in MUTANTS)]
+    mutants = changed(MUTANTS) if asked.changed else MUTANTS
+    names = asked.only or [*CONTROLS, *(mutant.name for mutant in mutants)]
     console = Console(width=None if sys.stdout.isatty() else 180)
     verdicts = []
     for verdict in all_tried(names, asked.jobs, asked.operations):
@@ -48,6 +51,8 @@ def main() -> int:
             console.print(f"{verdict.name}, seeds {verdict.seeds}: {verdict.what}\n", markup=False)
     wrong = [verdict.name for verdict in verdicts if not is_as_expected(verdict)]
     console.print(f"{len(verdicts) - len(wrong)} of {len(verdicts)} as they should be", *wrong)
+    if not asked.changed:
+        remember(mutant for mutant in MUTANTS if mutant.name in set(names) - set(wrong))
     return 1 if wrong else 0
 
 

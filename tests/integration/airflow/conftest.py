@@ -1,10 +1,9 @@
-"""An Airflow of the tests' own: its home is made before Airflow is imported for the first time."""
+"""An Airflow of the tests' own."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import textwrap
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,11 +21,9 @@ json.dump(sys.argv, open("{folder}/argv.json", "w"))
 os.execv(sys.executable, [sys.executable, application])
 """
 
-os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-home-"))
-os.environ |= {
-    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-    "AIRFLOW_CONN_SPARK_LOCAL": '{"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}',
-}
+os.environ["AIRFLOW_CONN_SPARK_LOCAL"] = (
+    '{"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}'
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,8 +10,6 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator, Supplier, SupplierRun
 from airflow_coordination.stores.in_memory import InMemoryStore
-
-os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-home-"))
 
 
 @pytest.fixture

@@ -68,7 +68,9 @@ def start(tmp_path):
 
 
 @pytest.mark.timeout(2700)
-@pytest.mark.parametrize("store", [pytest.param([], id="sqlite"), pytest.param(["dynamodb"], id="dynamodb")])
+@pytest.mark.parametrize(
+    "store", [pytest.param([], id="sqlite"), pytest.param(["dynamodb"], id="dynamodb", marks=pytest.mark.long)]
+)
 def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start, store):
     """Through a killed attempt and a month that reopens; on local files, and on DynamoDB Local and a local S3."""
     demo = start(*store)

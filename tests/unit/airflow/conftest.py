@@ -1,13 +1,10 @@
-"""Airflow's home is set before Airflow is imported for the first time."""
+"""A store and a Java for the Airflow side."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 
 import pytest
-
-os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-home-"))
 
 
 @pytest.fixture

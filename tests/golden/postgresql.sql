@@ -1,0 +1,751 @@
+## the clock
+SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_schema(), (SELECT n.nspname
+  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+  WHERE c.oid = pg_catalog.to_regclass('coordination_meta')), pg_catalog.current_setting('synchronous_commit'), pg_catalog.current_setting('default_transaction_isolation'), pg_catalog.current_setting('plan_cache_mode'), pg_catalog.current_setting('jit')
+SELECT store_id, schema_version, readable_by
+  FROM coordination_meta
+SELECT CAST($1 AS BIGINT)
+
+## register a source
+INSERT INTO coordination_sources (source_identifier, facts, updated_at)
+  VALUES ($1, $2, CAST($3 AS BIGINT))
+  ON CONFLICT (source_identifier) DO UPDATE
+  SET facts = excluded.facts, updated_at = excluded.updated_at
+
+## create partitions
+WITH given AS MATERIALIZED (SELECT *
+  FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS TEXT[]), CAST($3 AS INTEGER[]), CAST($4 AS BIGINT[])) AS page (key, payload, priority, place)), page AS MATERIALIZED (SELECT nextval('coordination_pages') AS number), made AS (INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
+  SELECT $5, given.key, 'UNASSIGNED', given.payload, given.priority, (SELECT number
+  FROM page) * 1048576 + given.place, 2, 0, 0, 0, CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($6 AS BIGINT), 0, '', $7, $7, $7, 0, 0, 3, (SELECT number
+  FROM page) * 1048576 + given.place
+  FROM given
+  ORDER BY given.key COLLATE "C"
+  ON CONFLICT (source_identifier, source_partition_key) DO NOTHING
+  RETURNING 1), revived AS (UPDATE coordination_partitions AS p
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = $7, create_op = $7, generation = $7, confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = given.payload, priority = given.priority, ordinal = (SELECT number
+  FROM page) * 1048576 + given.place, position = (SELECT number
+  FROM page) * 1048576 + given.place, available_at = CAST($6 AS BIGINT), created_at = CAST($6 AS BIGINT), updated_at = CAST($6 AS BIGINT)
+  FROM given
+  WHERE p.source_identifier = $5 AND p.deleted = 1 AND p.source_partition_key = given.key AND p.create_op <> $7
+  RETURNING 1)
+  SELECT (SELECT count(*)
+  FROM made) + (SELECT count(*)
+  FROM revived)
+
+## create partitions that exist
+(as under: create partitions)
+WITH given AS MATERIALIZED (SELECT *
+  FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS TEXT[]), CAST($3 AS INTEGER[]), CAST($4 AS BIGINT[])) AS page (key, payload, priority, place)), found AS MATERIALIZED (
+  SELECT given.key, given.place, CASE WHEN p.create_op = $5 THEN 1 ELSE 0 END AS mine, CASE WHEN p.payload IS DISTINCT
+  FROM given.payload OR p.priority <> given.priority THEN 1 ELSE 0 END AS differs
+  FROM given JOIN coordination_partitions AS p ON p.source_identifier = $6 AND p.source_partition_key = given.key)
+  SELECT (SELECT sum(mine)
+  FROM found), key
+  FROM (SELECT NULL AS key, -1 AS place
+  UNION ALL
+  SELECT *
+  FROM (SELECT key, place
+  FROM found
+  WHERE mine = 0 AND differs = 1
+  ORDER BY place LIMIT 100) AS differing) AS answer
+  ORDER BY place
+
+## list what is claimable
+SELECT key, token
+  FROM (SELECT 0 AS class, all_0.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT $2) AS branch_1) AS all_0
+  UNION ALL
+  SELECT 1 AS class, all_1.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($3 AS BIGINT)
+  ORDER BY priority, reopen_at, ordinal LIMIT $2) AS branch_1) AS all_1
+  UNION ALL
+  SELECT 2 AS class, all_2.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT $2) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($3 AS BIGINT)
+  ORDER BY priority, ordinal, ordinal LIMIT $2) AS branch_2) AS all_2) AS everything
+  ORDER BY class, priority, position, ordinal LIMIT $2
+
+## acquire by hint
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, due_at = CAST($2 AS BIGINT) + $7, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1
+  WHERE source_identifier = $8 AND source_partition_key = $9 AND token = $10 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire by a hint that is used up
+(as under: acquire by hint)
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key = $2
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, due_at = CAST($2 AS BIGINT) + $7, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1
+  WHERE source_identifier = $8 AND source_partition_key = coalesce((SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3 AND priority < $9
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= ($9, $10)
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire, new ones first
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, due_at = CAST($2 AS BIGINT) + $7, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1
+  WHERE source_identifier = $8 AND source_partition_key = coalesce((SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3 AND priority < $9
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= ($9, $10)
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire by key
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, due_at = CAST($2 AS BIGINT) + $7, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1
+  WHERE source_identifier = $8 AND source_partition_key = $9 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## renew
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $3 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END, confirmed = 1
+  WHERE source_identifier = $4 AND source_partition_key = $5 AND source_partition_status = 'ASSIGNED' AND token = $6 AND nonce = $7
+  RETURNING partition_ownership_timeout
+
+## begin
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $3 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END, last_op = $4, updated_at = CAST($1 AS BIGINT)
+  WHERE source_identifier = $5 AND source_partition_key = $6 AND source_partition_status = 'ASSIGNED' AND token = $7 AND nonce = $8 AND last_op = $9
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## save
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $3 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END, partition_progress_state = $4, staged = $5, last_op = $6, updated_at = CAST($1 AS BIGINT)
+  WHERE source_identifier = $7 AND source_partition_key = $8 AND source_partition_status = 'ASSIGNED' AND token = $9 AND nonce = $10 AND last_op = $11
+  RETURNING partition_ownership_timeout
+
+## adopt
+UPDATE coordination_partitions
+  SET partition_owner = $1, owner_task = $2, owner_try = $3
+  WHERE source_identifier = $4 AND source_partition_key = $5 AND source_partition_status = 'ASSIGNED' AND token = $6 AND nonce = $7 AND owner_try <= $3
+  RETURNING 1
+(as under: acquire by a hint that is used up)
+(as under: renew)
+
+## retake
+(as under: acquire by a hint that is used up)
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, due_at = CAST($2 AS BIGINT) + $7, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1
+  WHERE source_identifier = $8 AND source_partition_key = $9 AND source_partition_status = 'ASSIGNED' AND token = $10 AND last_op = $11 AND owner_task = $5 AND owner_try < $12 AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## complete, with blocks of two datasets
+WITH done AS (UPDATE coordination_partitions
+  SET ring_2 = $1 || CAST($2 AS BIGINT), staged = NULL, source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key), moved AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
+  SELECT head.source, head.dataset, head.key, head.blocks, head.row_count, head.byte_count, head.generation, head.op, head.token, head.kind, head.state, CAST($2 AS BIGINT)
+  FROM done
+  CROSS JOIN unnest(CAST($20 AS TEXT[]), CAST($21 AS TEXT[]), CAST($22 AS TEXT[]), CAST($23 AS TEXT[]), CAST($24 AS BIGINT[]), CAST($25 AS BIGINT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS BIGINT[]), CAST($29 AS TEXT[]), CAST($30 AS TEXT[])) AS head (source, dataset, key, blocks, row_count, byte_count, generation, op, token, kind, state)
+  ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
+  SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at)
+  SELECT source_partition_key
+  FROM done
+
+## complete
+UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), staged = NULL, source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key
+
+## close
+UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), partition_progress_state = $3, staged = NULL, source_partition_status = $4, closed_count = $5, failures = $6, lost_leases = $7, last_error = $8, rank = 2, reopen_at = CAST($2 AS BIGINT) + $9, available_at = CAST($2 AS BIGINT) + $10, generation = $11, last_op = $12, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $13, position = ordinal, timed = $14, due_at = CAST($2 AS BIGINT) + $15
+  WHERE source_identifier = $16 AND source_partition_key = $17 AND source_partition_status = 'ASSIGNED' AND token = $18 AND nonce = $19 AND last_op = $20
+  RETURNING source_partition_key
+
+## fail
+UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key
+
+## give up
+(as under: fail)
+
+## give up for a while
+UPDATE coordination_partitions
+  SET ring_2 = $1 || CAST($2 AS BIGINT), source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key
+
+## complete and get the next
+WITH done AS (UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), staged = NULL, source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key), following AS (UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $20 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($21 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $20, last_op = $20, max_lost_leases = $22, partition_owner = $23, owner_task = $24, owner_try = $25, partition_ownership_timeout = CAST($21 AS BIGINT) + $26, due_at = CAST($21 AS BIGINT) + $26, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($21 AS BIGINT), ready = NULL, timed = 1
+  WHERE EXISTS (SELECT 1
+  FROM done) AND source_identifier = $27 AND source_partition_key = coalesce((SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 0 AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = 1 AND due_at <= CAST($21 AS BIGINT) AND partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22) AND source_partition_key <> $16
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 1 AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = 2 AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 2 AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 3 AND priority < $28 AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 3 AND (priority, position) >= ($28, $29) AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = 0 AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = 3 AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  ORDER BY priority, position, ordinal) AS head
+  CROSS JOIN LATERAL (SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key
+  FROM coordination_partitions
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($21 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
+  SELECT answer.applied, following.*
+  FROM (SELECT count(*) AS applied
+  FROM done) AS answer
+  LEFT JOIN following ON true
+
+## complete with a block and get the next by hint
+WITH done AS (UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), staged = NULL, source_partition_status = $3, closed_count = $4, failures = $5, lost_leases = $6, last_error = $7, rank = 2, reopen_at = CAST($2 AS BIGINT) + $8, available_at = CAST($2 AS BIGINT) + $9, generation = $10, last_op = $11, confirmed = 0, updated_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key), moved AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
+  SELECT head.source, head.dataset, head.key, head.blocks, head.row_count, head.byte_count, head.generation, head.op, head.token, head.kind, head.state, CAST($2 AS BIGINT)
+  FROM done
+  CROSS JOIN unnest(CAST($20 AS TEXT[]), CAST($21 AS TEXT[]), CAST($22 AS TEXT[]), CAST($23 AS TEXT[]), CAST($24 AS BIGINT[]), CAST($25 AS BIGINT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS BIGINT[]), CAST($29 AS TEXT[]), CAST($30 AS TEXT[])) AS head (source, dataset, key, blocks, row_count, byte_count, generation, op, token, kind, state)
+  ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
+  SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at), following AS (UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $31 || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || CAST($32 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $31, last_op = $31, max_lost_leases = $33, partition_owner = $34, owner_task = $35, owner_try = $36, partition_ownership_timeout = CAST($32 AS BIGINT) + $37, due_at = CAST($32 AS BIGINT) + $37, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($32 AS BIGINT), ready = NULL, timed = 1
+  WHERE EXISTS (SELECT 1
+  FROM done) AND source_identifier = $38 AND source_partition_key = (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = $38 AND source_partition_key = $39 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($32 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($32 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $33))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
+  SELECT answer.applied, following.*
+  FROM (SELECT count(*) AS applied
+  FROM done) AS answer
+  LEFT JOIN following ON true
+
+## acquire an expired lease
+(as under: acquire by key)
+
+## renew a lease that was taken over
+(as under: renew)
+(as under: acquire by a hint that is used up)
+
+## sweep
+UPDATE coordination_partitions
+  SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at, position = reopen_at, ready = 1, timed = NULL, due_at = NULL, reopen_at = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = $3 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)) AND (timed = 2 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
+  RETURNING 1
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_7 END, source_partition_status = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END, lost_leases = (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)), last_error = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'lost its lease ' || (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) || ' times without an ending' ELSE last_error END, rank = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN rank ELSE 0 END, available_at = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN NULL ELSE partition_ownership_timeout END, position = partition_ownership_timeout, ready = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN NULL ELSE 0 END, timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = $1, updated_at = CAST($3 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
+  WHERE source_identifier = $4 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = $4 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)
+  ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)) AND (timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)) IS TRUE
+  RETURNING source_partition_status
+UPDATE coordination_partitions
+  SET ready = 2, position = ordinal, timed = NULL, due_at = NULL
+  WHERE source_identifier = $1 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
+  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)) AND (timed = 0 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
+
+## release
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, confirmed = 0, token = token + 1, nonce = $1, rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = $5 AND nonce = $6
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($2 AS BIGINT), $7, $8, $9, $1
+  FROM done)
+  SELECT *
+  FROM done
+
+## park
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET ready = NULL, timed = NULL, due_at = NULL, source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
+  FROM done)
+  SELECT *
+  FROM done
+
+## reopen
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET rank = 1, ready = 1, position = CAST($1 AS BIGINT), timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($1 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = $2, updated_at = CAST($1 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($1 AS BIGINT), $8, $9, $10, $2
+  FROM done)
+  SELECT *
+  FROM done
+
+## reset
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = $1, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($2 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
+  FROM done)
+  SELECT *
+  FROM done
+
+## delete
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET token = token + 1, nonce = $1, ready = NULL, timed = NULL, due_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
+  FROM done)
+  SELECT *
+  FROM done
+
+## create a deleted partition again
+(as under: create partitions)
+
+## get
+(as under: acquire by a hint that is used up)
+
+## find by nonce
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND nonce = $2
+
+## find by task
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND owner_task = $2
+  ORDER BY source_partition_key
+
+## page
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0
+  ORDER BY source_partition_key LIMIT $3
+
+## page of UNASSIGNED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = $3
+  ORDER BY source_partition_key LIMIT $4
+
+## page of ASSIGNED
+(as under: page of UNASSIGNED)
+
+## page of CLOSED
+(as under: page of UNASSIGNED)
+
+## page of COMPLETED
+(as under: page of UNASSIGNED)
+
+## page of parked
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
+  ORDER BY source_partition_key LIMIT $3
+
+## page of CLOSED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = $3 AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)
+  ORDER BY source_partition_key LIMIT $4
+
+## counts
+SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'COMPLETED')
+
+## outlook
+SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - parked - due_closed, parked, completed, (SELECT min(due)
+  FROM (SELECT min(due_at) AS due
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at > CAST($2 AS BIGINT)
+  UNION ALL
+  SELECT min(due_at) AS due
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 2 AND due_at > CAST($2 AS BIGINT)
+  UNION ALL
+  SELECT min(ends)
+  FROM (SELECT partition_ownership_timeout AS ends
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1
+  ORDER BY due_at LIMIT 1000) AS held
+  WHERE ends > CAST($2 AS BIGINT)) AS times), due_closed + expired
+  FROM (SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0) AS delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)) AS due_delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)) AS due_closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT)) AS expired) AS numbers
+
+## heads
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = $1 AND source_partition_key > $2
+  ORDER BY source_partition_key, dataset LIMIT $3
+
+## heads of one
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND dataset = $3 AND source_partition_key = $4
+  ORDER BY source_partition_key, dataset LIMIT $5
+
+## heads from inside one
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = $1 AND source_partition_key >= $2 AND (source_partition_key > $2 OR dataset > $3)
+  ORDER BY source_partition_key, dataset LIMIT $4
+
+## audit
+SELECT source_partition_key, at, action, acted_by, why
+  FROM coordination_audit
+  WHERE source_identifier = $1 AND source_partition_key = $2
+  ORDER BY number
+
+## sources
+SELECT source_identifier, facts
+  FROM coordination_sources
+  ORDER BY source_identifier

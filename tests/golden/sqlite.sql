@@ -1,0 +1,618 @@
+## the clock
+SELECT T+0s
+
+## register a source
+INSERT INTO coordination_sources (source_identifier, facts, updated_at)
+  VALUES ('flights|PARTITION', '{"output_root": "file:///out"}', T+0s)
+  ON CONFLICT (source_identifier) DO UPDATE
+  SET facts = excluded.facts, updated_at = excluded.updated_at
+
+## create partitions
+BEGIN IMMEDIATE
+UPDATE coordination_meta
+  SET pages = pages + 1
+  RETURNING pages
+WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
+  FROM json_each('[["day-12", null, 0], ["day-13", null, 0]]')) INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
+  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 2097152 + given.place, 2, 0, 0, 0, T+0s, T+0s, T+0s, 0, '', 'op0002', 'op0002', 'op0002', 0, 0, 3, 2097152 + given.place
+  FROM given
+  WHERE true
+  ORDER BY given.place
+  ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  WHERE deleted = 1 AND create_op <> 'op0002'
+  RETURNING 1
+COMMIT
+
+## create partitions that exist
+(as under: create partitions)
+(as under: create partitions)
+WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
+  FROM json_each('[["day-00", null, 0], ["day-01", null, 0]]')) INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
+  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 3145728 + given.place, 2, 0, 0, 0, T+0s, T+0s, T+0s, 0, '', 'op0003', 'op0003', 'op0003', 0, 0, 3, 3145728 + given.place
+  FROM given
+  WHERE true
+  ORDER BY given.place
+  ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  WHERE deleted = 1 AND create_op <> 'op0003'
+  RETURNING 1
+(as under: create partitions)
+WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
+  FROM json_each('[["day-00", null, 0], ["day-01", null, 0]]')), found AS MATERIALIZED (
+  SELECT given.key, given.place, CASE WHEN p.create_op = 'op0003' THEN 1 ELSE 0 END AS mine, CASE WHEN p.payload IS NOT given.payload OR p.priority <> given.priority THEN 1 ELSE 0 END AS differs
+  FROM given JOIN coordination_partitions AS p ON p.source_identifier = 'flights|PARTITION' AND p.source_partition_key = given.key)
+  SELECT (SELECT sum(mine)
+  FROM found), key
+  FROM (SELECT NULL AS key, -1 AS place
+  UNION ALL
+  SELECT *
+  FROM (SELECT key, place
+  FROM found
+  WHERE mine = 0 AND differs = 1
+  ORDER BY place LIMIT 100) AS differing) AS answer
+  ORDER BY place
+
+## list what is claimable
+SELECT key, token
+  FROM (SELECT 0 AS class, all_0.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 100) AS branch_1) AS all_0
+  UNION ALL
+  SELECT 1 AS class, all_1.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
+  ORDER BY priority, reopen_at, ordinal LIMIT 100) AS branch_1) AS all_1
+  UNION ALL
+  SELECT 2 AS class, all_2.*
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 100) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
+  ORDER BY priority, ordinal, ordinal LIMIT 100) AS branch_2) AS all_2) AS everything
+  ORDER BY class, priority, position, ordinal LIMIT 100
+
+## acquire by hint
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0004', last_op = 'op0004', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire by a hint that is used up
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0005', last_op = 'op0005', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01'
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0006', last_op = 'op0006', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire, new ones first
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0007', last_op = 'op0007', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire by key
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0008', last_op = 'op0008', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## renew
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, confirmed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008'
+  RETURNING partition_ownership_timeout
+
+## begin
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, last_op = 'op0009', updated_at = T+0s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND last_op = 'op0008'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## save
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, partition_progress_state = '{"row":1}', staged = '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', last_op = 'op0010', updated_at = T+0s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND last_op = 'op0009'
+  RETURNING partition_ownership_timeout
+
+## adopt
+UPDATE coordination_partitions
+  SET partition_owner = 'host/dag/run/task/0/2', owner_task = 'dag/run/task/0', owner_try = 2
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND owner_try <= 2
+  RETURNING 1
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05'
+(as under: renew)
+
+## retake
+(as under: adopt)
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0011', last_op = 'op0011', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/3', owner_task = 'dag/run/task/0', owner_try = 3, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND last_op = 'op0010' AND owner_task = 'dag/run/task/0' AND owner_try < 3 AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## complete, with blocks of two datasets
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0011|completed|op0012|op0011|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0012', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0011' AND last_op = 'op0011'
+  RETURNING source_partition_key
+INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
+  VALUES ('flights|PARTITION', 'clean', 'day-05', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0012', 2, 'files', 'applied', T+0s)
+  ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
+  SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
+INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
+  VALUES ('flights|PARTITION', 'raw', 'day-05', '[["raw","file:///out/raw/manifest","digest",5,25,null,"replace"]]', 5, 25, 'op0001', 'op0012', 2, 'files', 'applied', T+0s)
+  ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
+  SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
+(as under: create partitions)
+
+## complete
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0013|completed|op0014|op0013|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0014', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-03' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0013' AND last_op = 'op0013'
+  RETURNING source_partition_key
+
+## close
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0015|closed|op0016|op0015|CLOSED|1|' || T+0s, partition_progress_state = '{"row":2}', staged = NULL, source_partition_status = 'CLOSED', closed_count = 1, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + 300000000, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0016', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 2, due_at = T+0s + 300000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0015' AND last_op = 'op0015'
+  RETURNING source_partition_key
+
+## fail
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0017|failed|op0018|op0017|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 1, lost_leases = 0, last_error = 'broken', rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 30000000, generation = 'op0001', last_op = 'op0018', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 30000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-06' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0017' AND last_op = 'op0017'
+  RETURNING source_partition_key
+
+## give up
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0019|given up|op0020|op0019|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 0, generation = 'op0001', last_op = 'op0020', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = 2, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0019' AND last_op = 'op0019'
+  RETURNING source_partition_key
+
+## give up for a while
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0021|given up|op0022|op0021|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 300000000, generation = 'op0001', last_op = 'op0022', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 300000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0021' AND last_op = 'op0021'
+  RETURNING source_partition_key
+
+## complete and get the next
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0023|completed|op0025|op0023|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0025', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0023' AND last_op = 'op0023'
+  RETURNING source_partition_key
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0024', last_op = 'op0024', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'day-08'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'day-08'
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'day-08'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s AND source_partition_key <> 'day-08'
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'day-08'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'day-08'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s AND source_partition_key <> 'day-08'
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+(as under: create partitions)
+
+## complete with a block and get the next by hint
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0024|completed|op0027|op0024|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0027', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-09' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0024' AND last_op = 'op0024'
+  RETURNING source_partition_key
+INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
+  VALUES ('flights|PARTITION', 'clean', 'day-09', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0027', 1, 'files', 'applied', T+0s)
+  ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
+  SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0026', last_op = 'op0026', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+(as under: create partitions)
+
+## acquire an expired lease
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0030', last_op = 'op0030', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+660s + 600000000, due_at = T+660s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+660s, ready = NULL, timed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+660s OR timed = 1 AND partition_ownership_timeout <= T+660s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## renew a lease that was taken over
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+660s + 600000000 THEN partition_ownership_timeout ELSE T+660s + 600000000 END, due_at = CASE WHEN due_at < T+660s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+660s + 600000000 THEN partition_ownership_timeout ELSE T+660s + 600000000 END ELSE due_at END, confirmed = 1
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0029'
+  RETURNING partition_ownership_timeout
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12'
+
+## sweep
+UPDATE coordination_partitions
+  SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at, position = reopen_at, ready = 1, timed = NULL, due_at = NULL, reopen_at = NULL, last_op = 'op0033', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s
+  ORDER BY due_at LIMIT 1000) AND (timed = 2 AND due_at <= T+1320s ) IS TRUE
+  RETURNING 1
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_7 END, source_partition_status = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END, lost_leases = (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)), last_error = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'lost its lease ' || (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) || ' times without an ending' ELSE last_error END, rank = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN rank ELSE 0 END, available_at = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN NULL ELSE partition_ownership_timeout END, position = partition_ownership_timeout, ready = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN NULL ELSE 0 END, timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = 'op0033', updated_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s
+  ORDER BY due_at LIMIT 1000) AND (timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) IS TRUE
+  RETURNING source_partition_status
+UPDATE coordination_partitions
+  SET ready = 2, position = ordinal, timed = NULL, due_at = NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s
+  ORDER BY due_at LIMIT 1000) AND (timed = 0 AND due_at <= T+1320s ) IS TRUE
+
+## release
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_7 END, confirmed = 0, token = token + 1, nonce = 'op0036', rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0036', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0035'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'release', 'ada', 'asked', 'op0036'
+(as under: create partitions)
+
+## park
+(as under: release)
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ready = NULL, timed = NULL, due_at = NULL, source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0037', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0036'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'park', 'ada', 'asked', 'op0037'
+(as under: create partitions)
+
+## reopen
+(as under: release)
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET rank = 1, ready = 1, position = T+1320s, timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0038', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'CLOSED' AND token = 2 AND last_op = 'op0037'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'reopen', 'ada', 'asked', 'op0038'
+(as under: create partitions)
+
+## reset
+(as under: release)
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0039', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0039', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0038'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'reset', 'ada', 'asked', 'op0039'
+(as under: create partitions)
+
+## delete
+(as under: release)
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET token = token + 1, nonce = 'op0040', ready = NULL, timed = NULL, due_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0040', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0039'
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'delete', 'ada', 'asked', 'op0040'
+(as under: create partitions)
+
+## create a deleted partition again
+(as under: create partitions)
+(as under: create partitions)
+WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
+  FROM json_each('[["held", null, 0]]')) INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
+  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 5242880 + given.place, 2, 0, 0, 0, T+1320s, T+1320s, T+1320s, 0, '', 'op0041', 'op0041', 'op0041', 0, 0, 3, 5242880 + given.place
+  FROM given
+  WHERE true
+  ORDER BY given.place
+  ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0041', create_op = 'op0041', generation = 'op0041', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1320s, created_at = T+1320s, updated_at = T+1320s
+  WHERE deleted = 1 AND create_op <> 'op0041'
+  RETURNING 1
+(as under: create partitions)
+
+## get
+(as under: acquire by a hint that is used up)
+
+## find by nonce
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND nonce = 'op0000'
+
+## find by task
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND owner_task = 'dag/run/task/0'
+  ORDER BY source_partition_key
+
+## page
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0
+  ORDER BY source_partition_key LIMIT 5
+
+## page of UNASSIGNED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'UNASSIGNED'
+  ORDER BY source_partition_key LIMIT 5
+
+## page of ASSIGNED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'ASSIGNED'
+  ORDER BY source_partition_key LIMIT 5
+
+## page of CLOSED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'CLOSED'
+  ORDER BY source_partition_key LIMIT 5
+
+## page of COMPLETED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'COMPLETED'
+  ORDER BY source_partition_key LIMIT 5
+
+## page of parked
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
+  ORDER BY source_partition_key LIMIT 5
+
+## page of CLOSED
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND source_partition_status = 'CLOSED' AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)
+  ORDER BY source_partition_key LIMIT 5
+
+## counts
+SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED'), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'COMPLETED')
+
+## outlook
+SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - parked - due_closed, parked, completed, (SELECT min(due)
+  FROM (SELECT min(due_at) AS due
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at > T+1320s
+  UNION ALL
+  SELECT min(due_at) AS due
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at > T+1320s
+  UNION ALL
+  SELECT min(ends)
+  FROM (SELECT partition_ownership_timeout AS ends
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1
+  ORDER BY due_at LIMIT 1000) AS held
+  WHERE ends > T+1320s) AS times), due_closed + expired
+  FROM (SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0) AS delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s) AS due_delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s) AS due_closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) AS expired) AS numbers
+
+## heads
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > ''
+  ORDER BY source_partition_key, dataset LIMIT 1000
+
+## heads of one
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND dataset = 'clean' AND source_partition_key = 'day-05'
+  ORDER BY source_partition_key, dataset LIMIT 1000
+
+## heads from inside one
+SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at
+  FROM coordination_heads
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key >= 'day-05' AND (source_partition_key > 'day-05' OR dataset > 'clean')
+  ORDER BY source_partition_key, dataset LIMIT 1000
+
+## audit
+SELECT source_partition_key, at, action, acted_by, why
+  FROM coordination_audit
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
+  ORDER BY number
+
+## sources
+SELECT source_identifier, facts
+  FROM coordination_sources
+  ORDER BY source_identifier

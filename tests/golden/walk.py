@@ -1,0 +1,180 @@
+"""One walk through the whole protocol, the same on every engine: each step under a heading of its own.
+
+What an engine is sent on the way is kept in this folder, so that a change of what is sent is seen by whoever makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, ParamSpec, TypeVar
+
+import pytest
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import PartitionNotOwnedError
+from airflow_coordination.leases.partition import Lease, PartitionStatus
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.testing.clock import FakeClock
+
+CLEAN = Block("clean", "file:///out/clean/manifest", "digest", rows=3, bytes=9)
+RAW = Block("raw", "file:///out/raw/manifest", "digest", rows=5, bytes=25)
+SOURCE = "flights|PARTITION"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _got(lease: T | None) -> T:
+    assert lease is not None
+    return lease
+
+
+class Counted(Randomness):
+    """Ids in the order they are asked for; no chance, no jitter, nothing moved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new_first = False
+        self._ids = 0
+
+    def op_id(self) -> str:
+        self._ids += 1
+        return f"{self._ids:024d}"
+
+    def chance(self, probability: float) -> bool:
+        return self.new_first
+
+    def jitter(self, seconds: float, share: float = 0.2) -> float:
+        return seconds
+
+    def rotated(self, items: list[Any]) -> list[Any]:
+        return items
+
+    def shuffle(self, items: list[Any]) -> None:
+        """Leave them."""
+
+
+class Walk:
+    """The walk on one store.
+
+    :param store: set up, and new.
+    :param clock: the store's and the host's.
+    :param heading: called with the name of each step before it is made, and with nothing after it.
+    """
+
+    def __init__(self, store: PartitionStore, clock: FakeClock, heading: Callable[[str], None]) -> None:
+        self.store, self.clock, self._heading = store, clock, heading
+        self.randomness = Counted()
+        self.one = self._coordinator(1)
+
+    def _coordinator(self, try_number: int) -> SourceCoordinator:
+        return SourceCoordinator(
+            self.store,
+            source="flights",
+            owner=f"host/dag/run/task/0/{try_number}",
+            settings=Settings(max_lost_leases=2),
+            clock=self.clock,
+            randomness=self.randomness,
+        )
+
+    def step(self, name: str, call: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Make one step under its heading."""
+        self._heading(name)
+        try:
+            return call(*given, **named)
+        finally:
+            self._heading("")
+
+    def lease(self, key: str | None = None) -> Lease:
+        """Acquire something, under no heading."""
+        return _got(self.one.acquire_partition(key) if key else self.one.get_next_partition())
+
+    def make(self) -> None:
+        """Walk."""
+        self._create()
+        self._own(self._acquire())
+        self._end()
+        self._end_and_acquire()
+        self._take_over()
+        self._sweep()
+        self._act()
+        self._read()
+
+    def _create(self) -> None:
+        self.step("the clock", self.store.now)
+        self.step("register a source", self.store.register, SOURCE, {"output_root": "file:///out"})
+        self.one.create_partitions([f"day-{day:02}" for day in range(12)])
+        self.step("create partitions", self.one.create_partitions, ["day-12", "day-13"])
+        self.step("create partitions that exist", self.one.create_partitions, ["day-00", "day-01"])
+
+    def _acquire(self) -> Lease:
+        [_, hint, *_] = self.step("list what is claimable", self.one.claimable)
+        _got(self.step("acquire by hint", self.one.get_next_partition, hint=hint))
+        _got(self.step("acquire by a hint that is used up", self.one.get_next_partition, hint=hint))
+        self.randomness.new_first = True
+        _got(self.step("acquire, new ones first", self.one.get_next_partition))
+        self.randomness.new_first = False
+        return _got(self.step("acquire by key", self.one.acquire_partition, "day-05"))
+
+    def _own(self, lease: Lease) -> None:
+        lease = self.step("renew", self.one.renew, lease)
+        lease = self.step("begin", self.one.begin, lease.key, lease.fence)
+        lease = self.step("save", self.one.save_progress_state, lease, {"row": 1}, blocks=[CLEAN])
+        _got(self.step("adopt", self._coordinator(2).adopt, lease.key, lease.fence))
+        later = self._coordinator(3)
+        lease = _got(self.step("retake", later.retake, lease.key))
+        self.step("complete, with blocks of two datasets", later.complete, lease, blocks=[RAW])
+
+    def _end(self) -> None:
+        self.step("complete", self.one.complete, self.lease())
+        self.step("close", self.one.close, self.lease(), reopen_after=timedelta(minutes=5), state={"row": 2})
+        self.step("fail", self.one.fail, self.lease(), "broken")
+        self.step("give up", self.one.give_up, self.lease())
+        self.step("give up for a while", self.one.give_up, self.lease(), retry_after=timedelta(minutes=5))
+
+    def _end_and_acquire(self) -> None:
+        following = self.one.complete_and_get_next
+        lease = _got(self.step("complete and get the next", following, self.lease()))
+        name = "complete with a block and get the next by hint"
+        self.one.give_up(_got(self.step(name, following, lease, blocks=[CLEAN], hint="day-10")))
+
+    def _take_over(self) -> None:
+        lost = self.one.renew(self.lease("day-12"))
+        self.clock.advance(timedelta(minutes=11))
+        _got(self.step("acquire an expired lease", self.one.acquire_partition, "day-12"))
+        with pytest.raises(PartitionNotOwnedError):
+            self.step("renew a lease that was taken over", self.one.renew, lost)
+
+    def _sweep(self) -> None:
+        for key in ("day-10", "day-11"):
+            self.one.renew(self.lease(key))
+        self.clock.advance(timedelta(minutes=11))
+        self.step("sweep", self.one.sweep)
+
+    def _act(self) -> None:
+        self.one.create_partitions(["held"])
+        self.lease("held")
+        for name in ("release", "park", "reopen", "reset", "delete"):
+            self.step(name, getattr(self.one, name), "held", by="ada", why="asked")
+        self.step("create a deleted partition again", self.one.create_partitions, ["held"])
+
+    def _read(self) -> None:
+        self.step("get", self.store.get, SOURCE, "day-01")
+        self.step("find by nonce", self.store.find_nonce, SOURCE, "0" * 24)
+        self.step("find by task", self.one.held_by_task)
+        self.step("page", self.store.page, SOURCE, None, None, 5)
+        for status in PartitionStatus:
+            self.step(f"page of {status}", self.store.page, SOURCE, status, "day", 5)
+        self.step("page of parked", self.store.page, SOURCE, None, None, 5, parked=True)
+        self.step("page of CLOSED", self.store.page, SOURCE, PartitionStatus.CLOSED, None, 5, parked=False)
+        self.step("counts", self.store.counts, SOURCE)
+        self.step("outlook", self.store.outlook, SOURCE)
+        self.step("heads", self.store.heads, SOURCE)
+        self.step("heads of one", self.store.heads, SOURCE, "clean", "day-05")
+        self.step("heads from inside one", self.store.heads, SOURCE, after="day-05", after_dataset="clean")
+        self.step("audit", self.store.audit, SOURCE, "held")
+        self.step("sources", self.store.sources)
