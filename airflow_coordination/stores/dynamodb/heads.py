@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -11,6 +11,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases.blocks import dump_blocks, load_blocks
 from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.fields import HEAD_FIELDS, Field, Kind
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
@@ -19,7 +20,9 @@ from airflow_coordination.stores.dynamodb.keys import HEADS, SEPARATOR, belongin
 from airflow_coordination.stores.dynamodb.requests import Table
 
 _ABOVE_SEPARATOR: Final = "\x01"
-_PLAIN: Final = ("dataset", "rows", "bytes", "generation", "op", "token", "kind", "state")
+_OTHERS: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("source", "key"))
+"""Fields that are no part of where the item lies."""
+_ATTRIBUTES: Final = {field.name: field.stored for field in HEAD_FIELDS} | {"rows": "rows", "bytes": "bytes"}
 
 
 def head_put(head: HeadRecord, now: datetime) -> dict[str, Any]:
@@ -28,28 +31,28 @@ def head_put(head: HeadRecord, now: datetime) -> dict[str, Any]:
         SOURCE: belonging(head.source, HEADS),
         KEY: part_key(head.key, head.dataset),
         READABLE_KEY: head.key,
-        "blocks": dump_blocks(head.blocks),
-        "publishedAt": to_micros(now),
-        **{name: getattr(head, name) for name in _PLAIN},
+        **{_ATTRIBUTES[field.name]: _encoded(field, head, now) for field in _OTHERS},
     }
     return {"Item": whole_item(item)}
 
 
+def _encoded(field: Field, head: HeadRecord, now: datetime) -> Any:
+    if field.kind is Kind.TIME:
+        return to_micros(now)
+    return dump_blocks(head.blocks) if field.kind is Kind.BLOCKS else getattr(head, field.name)
+
+
+_DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
+    Kind.TEXT: str,
+    Kind.NUMBER: int,
+    Kind.TIME: lambda micros: from_micros(int(micros)),
+    Kind.BLOCKS: load_blocks,
+}
+
+
 def _head(source: str, item: Item) -> HeadRecord:
-    return HeadRecord(
-        source=source,
-        dataset=item["dataset"],
-        key=item[READABLE_KEY],
-        blocks=load_blocks(item["blocks"]),
-        rows=int(item["rows"]),
-        bytes=int(item["bytes"]),
-        generation=item["generation"],
-        op=item["op"],
-        token=int(item["token"]),
-        kind=item["kind"],
-        state=item["state"],
-        published_at=from_micros(int(item["publishedAt"])),
-    )
+    values = {field.name: _DECODERS[field.kind](item[_ATTRIBUTES[field.name]]) for field in _OTHERS}
+    return HeadRecord(source=source, key=item[READABLE_KEY], **values)
 
 
 def heads(

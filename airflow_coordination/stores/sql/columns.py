@@ -9,15 +9,18 @@ deleted) is in neither: ``ready`` for what can be acquired at once, ``timed`` fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros
+from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.partition import RING_SIZE, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.results import HeadRecord
+
+T = TypeVar("T")
 
 
 class Ready(IntEnum):
@@ -47,44 +50,15 @@ SOURCES: Final = "coordination_sources"
 AUDIT: Final = "coordination_audit"
 META: Final = "coordination_meta"
 
-VALUES: Final = (
-    "source_identifier",
-    "source_partition_key",
-    "source_partition_status",
-    "payload",
-    "priority",
-    "ordinal",
-    "rank",
-    "partition_progress_state",
-    "closed_count",
-    "failures",
-    "lost_leases",
-    "last_error",
-    "reopen_at",
-    "available_at",
-    "partition_owner",
-    "partition_ownership_timeout",
-    "created_at",
-    "updated_at",
-    "token",
-    "nonce",
-    "last_op",
-    "create_op",
-    "generation",
-    "confirmed",
-    "deleted",
-    "staged",
-    "max_lost_leases",
-)
 RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
-PARTITION: Final = ", ".join((*VALUES, *RING))
+PARTITION: Final = ", ".join((*(field.column for field in PARTITION_FIELDS), *RING))
 """The select list that :func:`partition_of` reads."""
 
-HEAD: Final = (
-    "source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token,"
-    " kind, state, published_at"
-)
+HEAD: Final = ", ".join(field.column for field in HEAD_FIELDS)
 """The select list that :func:`head_of` reads."""
+HEAD_KEY_COLUMNS: Final = tuple(field.column for field in HEAD_FIELDS if field.name in HEAD_KEY)
+GIVEN_OF_HEAD: Final = tuple(field for field in HEAD_FIELDS if field.kind is not Kind.TIME)
+"""What a writer gives of a head record; the time is the store's."""
 
 
 def moment(micros: int | None) -> datetime | None:
@@ -92,44 +66,47 @@ def moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+_DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
+    Kind.FLAG: bool,
+    Kind.TIME: moment,
+    Kind.STATUS: PartitionStatus,
+    Kind.RANK: Rank,
+    Kind.BLOCKS: load_blocks,
+}
+"""From a stored value; texts and numbers are what they are."""
+
+
+class _Decoder(Generic[T]):
+    """Makes values of rows.
+
+    :param make: makes one of its fields, by name.
+    :param fields: the columns, in order.
+    """
+
+    def __init__(self, make: Callable[..., T], fields: Sequence[Field]) -> None:
+        self._make = make
+        self._names = tuple(field.name for field in fields)
+        self._decoders = [
+            (place, _DECODERS[field.kind]) for place, field in enumerate(fields) if field.kind in _DECODERS
+        ]
+
+    def __call__(self, row: Sequence[Any], **more: Any) -> T:
+        values = list(row)
+        for place, decode in self._decoders:
+            values[place] = decode(values[place])
+        return self._make(**dict(zip(self._names, values)), **more)  # noqa: B905  a row may go on
+
+
+_partition = _Decoder(Partition, PARTITION_FIELDS)
+_head = _Decoder(HeadRecord, HEAD_FIELDS)
+_WIDTH: Final = len(PARTITION_FIELDS)
+
+
 def partition_of(row: Sequence[Any]) -> Partition:
     """Return the partition in a row of ``PARTITION``."""
-    return Partition(
-        source=row[0],
-        key=row[1],
-        status=PartitionStatus(row[2]),
-        payload_text=row[3],
-        priority=row[4],
-        ordinal=row[5],
-        rank=Rank(row[6]),
-        progress_text=row[7],
-        closed_count=row[8],
-        failures=row[9],
-        lost_leases=row[10],
-        last_error=row[11],
-        reopen_at=moment(row[12]),
-        available_at=moment(row[13]),
-        owner=row[14],
-        ownership_timeout=moment(row[15]),
-        created_at=moment(row[16]),
-        updated_at=moment(row[17]),
-        token=row[18],
-        nonce=row[19],
-        last_op=row[20],
-        create_op=row[21],
-        generation=row[22],
-        confirmed=bool(row[23]),
-        deleted=bool(row[24]),
-        staged=load_blocks(row[25]),
-        max_lost_leases=row[26],
-        ring=tuple(row[len(VALUES) : len(VALUES) + RING_SIZE]),
-    )
+    return _partition(row, ring=tuple(row[_WIDTH : _WIDTH + RING_SIZE]))
 
 
 def head_of(row: Sequence[Any]) -> HeadRecord:
     """Return the head record in a row of ``HEAD``."""
-    source, dataset, key, blocks, *rest, published_at = row
-    rows, size, generation, op, token, kind, state = rest
-    return HeadRecord(
-        source, dataset, key, load_blocks(blocks), rows, size, generation, op, token, kind, state, moment(published_at)
-    )
+    return _head(row)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.blocks import Block, dump_blocks
+from airflow_coordination.leases.fields import Kind
 from airflow_coordination.leases.partition import Fence, Partition, PartitionStatus
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.writes import (
@@ -23,7 +24,7 @@ from airflow_coordination.leases.writes import (
     Sweep,
     Tenancy,
 )
-from airflow_coordination.stores.sql.columns import Ready, Timed
+from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, Ready, Timed
 
 MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -128,19 +129,10 @@ def end(write: End) -> dict[str, Any]:
 
 
 def head(record: HeadRecord) -> dict[str, Any]:
-    """Return the parameters of a head record; its time is the store's."""
+    """Return the parameters of a head record, by column; its time is the store's."""
     return {
-        "source": record.source,
-        "dataset": record.dataset,
-        "key": record.key,
-        "blocks": dump_blocks(record.blocks),
-        "row_count": record.rows,
-        "byte_count": record.bytes,
-        "generation": record.generation,
-        "op": record.op,
-        "token": record.token,
-        "kind": record.kind,
-        "state": record.state,
+        field.column: dump_blocks(record.blocks) if field.kind is Kind.BLOCKS else getattr(record, field.name)
+        for field in GIVEN_OF_HEAD
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.partition import Partition
@@ -10,32 +10,18 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.writes import KEEP, AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import partition_of
+from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, partition_of
 from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.marks import Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
 from airflow_coordination.stores.sql.statements import combined, create
 from airflow_coordination.stores.sql.store import SqlStore
 
-_HEAD_FIELDS: Final = (
-    "source",
-    "dataset",
-    "key",
-    "blocks",
-    "row_count",
-    "byte_count",
-    "generation",
-    "op",
-    "token",
-    "kind",
-    "state",
-)
-
 
 def _columns(records: tuple[HeadRecord, ...]) -> dict[str, list[Any]]:
     """Return head records as one array per column."""
     rows = [given.head(record) for record in records]
-    return {f"heads_{field}": [row[field] for row in rows] for field in _HEAD_FIELDS}
+    return {f"heads_{field.column}": [row[field.column] for row in rows] for field in GIVEN_OF_HEAD}
 
 
 class PostgresStore(SqlStore):

@@ -17,15 +17,14 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import partition_of
+from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.statements import acquire, create, owner, people
 from airflow_coordination.stores.sql.store import SqlStore
 
 _NOT_THE_ENDED = "AND source_partition_key <> :ended_key"
-_HEAD_VALUES = """VALUES (:source, :dataset, :key, :blocks, :row_count, :byte_count, :generation, :op, :token, :kind,
-    :state, :now)"""
+_HEAD_VALUES = f"VALUES ({', '.join(f':{field.column}' for field in GIVEN_OF_HEAD)}, :now)"
 
 
 class SqliteStore(SqlStore):

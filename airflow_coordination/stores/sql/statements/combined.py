@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from airflow_coordination.leases.fields import Kind
 from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.stores.sql.columns import PARTITION, PARTITIONS
+from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, PARTITION, PARTITIONS
 from airflow_coordination.stores.sql.statements import acquire, owner, people
 from airflow_coordination.stores.sql.statements.dialect import Dialect, renamed
 
-_HEAD_ARRAYS: Final = {
-    "source": "TEXT",
-    "dataset": "TEXT",
-    "key": "TEXT",
-    "blocks": "TEXT",
-    "row_count": "BIGINT",
-    "byte_count": "BIGINT",
-    "generation": "TEXT",
-    "op": "TEXT",
-    "token": "BIGINT",
-    "kind": "TEXT",
-    "state": "TEXT",
-}
+_ARRAYS: Final = {Kind.TEXT: "TEXT[]", Kind.BLOCKS: "TEXT[]", Kind.NUMBER: "BIGINT[]"}
 _NOT_THE_ENDED: Final = "AND source_partition_key <> :ended_key"
 
 
@@ -31,10 +20,10 @@ def _ending(dialect: Dialect, *, slot: int, keep_progress: bool, clear_staged: b
     done = f"done AS ({owner.end(dialect, slot, keep_progress=keep_progress, clear_staged=clear_staged)})"
     if not with_heads:
         return done
-    arrays = ", ".join(f"CAST(:heads_{name} AS {kind}[])" for name, kind in _HEAD_ARRAYS.items())
-    fields = ", ".join(f"head.{name}" for name in _HEAD_ARRAYS)
-    values = f"""SELECT {fields}, {dialect.now} FROM done
-        CROSS JOIN unnest({arrays}) AS head ({", ".join(_HEAD_ARRAYS)})"""
+    arrays = ", ".join(f"CAST(:heads_{field.column} AS {_ARRAYS[field.kind]})" for field in GIVEN_OF_HEAD)
+    columns = ", ".join(field.column for field in GIVEN_OF_HEAD)
+    values = f"""SELECT {", ".join(f"head.{field.column}" for field in GIVEN_OF_HEAD)}, {dialect.now} FROM done
+        CROSS JOIN unnest({arrays}) AS head ({columns})"""
     return f"{done}, moved AS ({owner.put_heads(values)})"
 
 

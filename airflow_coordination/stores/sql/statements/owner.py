@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY
 from airflow_coordination.leases.partition import RING_SIZE
-from airflow_coordination.stores.sql.columns import HEAD, HEADS, PARTITION, PARTITIONS, RING
+from airflow_coordination.stores.sql.columns import HEAD, HEAD_KEY_COLUMNS, HEADS, PARTITION, PARTITIONS, RING
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 
 FENCED = """source_identifier = :source AND source_partition_key = :key
@@ -61,14 +62,12 @@ def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool)
         WHERE {CHAINED} RETURNING source_partition_key"""
 
 
-_HEAD_UPDATE = ", ".join(
-    f"{column} = excluded.{column}"
-    for column in HEAD.split(", ")
-    if column not in ("source_identifier", "dataset", "source_partition_key")
+_REPLACED = ", ".join(
+    f"{field.column} = excluded.{field.column}" for field in HEAD_FIELDS if field.name not in HEAD_KEY
 )
 
 
 def put_heads(values: str) -> str:
     """Return the statement that puts head records, new or in the place of older ones."""
     return f"""INSERT INTO {HEADS} ({HEAD}) {values}
-        ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE SET {_HEAD_UPDATE}"""
+        ON CONFLICT ({", ".join(HEAD_KEY_COLUMNS)}) DO UPDATE SET {_REPLACED}"""

@@ -1,0 +1,96 @@
+"""What is stored of a partition and of a head record: each field once, with its kind and the name it is stored under.
+
+The stores derive from here which columns or attributes there are, in which order a row has them, and how their values
+get there and back. The names are Data Prepper's where it has one (``closedCount``); SQL writes them in snake case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+_HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Kind(Enum):
+    """What a field's value is."""
+
+    TEXT = auto()
+    NUMBER = auto()
+    FLAG = auto()
+    TIME = auto()
+    STATUS = auto()
+    RANK = auto()
+    BLOCKS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field.
+
+    :param name: the attribute of :class:`~airflow_coordination.leases.partition.Partition` or
+        :class:`~airflow_coordination.leases.results.HeadRecord`.
+    :param kind: what its value is.
+    :param stored: what it is called in a store, in Data Prepper's way of writing.
+    """
+
+    name: str
+    kind: Kind
+    stored: str
+
+    @property
+    def column(self) -> str:
+        """The name in snake case."""
+        return _HUMPS.sub("_", self.stored).lower()
+
+
+PARTITION_FIELDS: Final = (
+    Field("source", Kind.TEXT, "sourceIdentifier"),
+    Field("key", Kind.TEXT, "sourcePartitionKey"),
+    Field("status", Kind.STATUS, "sourcePartitionStatus"),
+    Field("payload_text", Kind.TEXT, "payload"),
+    Field("priority", Kind.NUMBER, "priority"),
+    Field("ordinal", Kind.NUMBER, "ordinal"),
+    Field("rank", Kind.RANK, "rank"),
+    Field("progress_text", Kind.TEXT, "partitionProgressState"),
+    Field("closed_count", Kind.NUMBER, "closedCount"),
+    Field("failures", Kind.NUMBER, "failures"),
+    Field("lost_leases", Kind.NUMBER, "lostLeases"),
+    Field("last_error", Kind.TEXT, "lastError"),
+    Field("reopen_at", Kind.TIME, "reopenAt"),
+    Field("available_at", Kind.TIME, "availableAt"),
+    Field("owner", Kind.TEXT, "partitionOwner"),
+    Field("ownership_timeout", Kind.TIME, "partitionOwnershipTimeout"),
+    Field("created_at", Kind.TIME, "createdAt"),
+    Field("updated_at", Kind.TIME, "updatedAt"),
+    Field("token", Kind.NUMBER, "token"),
+    Field("nonce", Kind.TEXT, "nonce"),
+    Field("last_op", Kind.TEXT, "lastOp"),
+    Field("create_op", Kind.TEXT, "createOp"),
+    Field("generation", Kind.TEXT, "generation"),
+    Field("confirmed", Kind.FLAG, "confirmed"),
+    Field("deleted", Kind.FLAG, "deleted"),
+    Field("staged", Kind.BLOCKS, "staged"),
+    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases"),
+)
+"""Of a partition, without the ring of its endings, which each store spreads over eight fields."""
+
+HEAD_FIELDS: Final = (
+    Field("source", Kind.TEXT, "sourceIdentifier"),
+    Field("dataset", Kind.TEXT, "dataset"),
+    Field("key", Kind.TEXT, "sourcePartitionKey"),
+    Field("blocks", Kind.BLOCKS, "blocks"),
+    Field("rows", Kind.NUMBER, "rowCount"),
+    Field("bytes", Kind.NUMBER, "byteCount"),
+    Field("generation", Kind.TEXT, "generation"),
+    Field("op", Kind.TEXT, "op"),
+    Field("token", Kind.NUMBER, "token"),
+    Field("kind", Kind.TEXT, "kind"),
+    Field("state", Kind.TEXT, "state"),
+    Field("published_at", Kind.TIME, "publishedAt"),
+)
+"""Of a head record."""
+HEAD_KEY: Final = ("source", "dataset", "key")
+"""What there is one head record of."""
