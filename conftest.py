@@ -1,11 +1,17 @@
-"""Marks tests by what they need, so that ``make test-fast`` leaves them out without a list."""
+"""Marks tests by what they need, so that ``make test-fast`` leaves them out without a list.
+
+Hypothesis takes the same examples each time, and as long for one as the machine needs: a change is judged by what it
+changes. ``--hypothesis-profile=default`` lets it look for new ones.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.load_profile("ci")
 _ROOT = Path(__file__).parent
 _BY_FIXTURE = {"postgres_cluster": "postgres", "spark": "spark"}
 _BY_FOLDER = {"tests/system": "system"}

@@ -76,6 +76,12 @@ TIMERS = (
     Constant("DynamoDB: how long exact counts serve", "stores.dynamodb.counting", "EXACT_FOR"),
     Constant("PostgreSQL: how long the mark of used-up new partitions serves", "stores.sql.marks", "SECONDS", SECONDS),
     Constant(
+        "PostgreSQL: how long the floors of a queue serve at most, where looks are slow",
+        "stores.sql.used_up",
+        "SELDOM",
+        SECONDS,
+    ),
+    Constant(
         "Driver: a function's time to come back after its Spark jobs are cancelled",
         "spark.interruption",
         "GRACE",

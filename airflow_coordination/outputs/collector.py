@@ -21,7 +21,15 @@ from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.outputs.layout import ATTEMPT, BLOCK, MARKER, PARTITION, attempts_root, partition_directory
+from airflow_coordination.outputs.layout import (
+    ATTEMPT,
+    BLOCK,
+    MARKER,
+    PARTITION,
+    attempts_root,
+    partition_directory,
+    place_of,
+)
 from airflow_coordination.outputs.manifests import references
 from airflow_coordination.outputs.markers import Marker, Standing
 from airflow_coordination.outputs.published import follow, source_identifier
@@ -35,7 +43,6 @@ from airflow_coordination.outputs.storage import (
     list_directories,
     list_files,
     normal_root,
-    parent,
     read_bytes,
     unfinished_uploads,
     write_bytes,
@@ -248,9 +255,9 @@ class _Collection:
         return None
 
     def _followed(self, partition: Partition | None, heads: Iterable[HeadRecord]) -> set[str] | None:
-        """Return the block directories that readers or the next tenure may follow, ``None`` if that cannot be told."""
+        """Return the places of blocks that readers or the next tenure may follow, ``None`` if that cannot be told."""
         try:
-            return set(_directories(partition, heads))
+            return set(_places(partition, heads))
         except CoordinationError:
             return None
 
@@ -261,17 +268,19 @@ class _Collection:
         return max(moments) <= datetime.now(UTC) - limit and all(at <= self._store.now() - limit for at in published)
 
     def _take(self, attempt: _Attempt, followed: set[str]) -> None:
-        losers = {address: contents for address, contents in attempt.blocks.items() if address not in followed}
+        losers = {
+            address: contents for address, contents in attempt.blocks.items() if place_of(address) not in followed
+        }
         self._losers += losers.items()
         self._kept += len(attempt.blocks) - len(losers)
         if len(losers) == len(attempt.blocks):
             self._attempts.append(attempt)
 
 
-def _directories(partition: Partition | None, heads: Iterable[HeadRecord]) -> Iterator[str]:
+def _places(partition: Partition | None, heads: Iterable[HeadRecord]) -> Iterator[str]:
     if partition is None:
         return
     blocks = [*partition.staged, *(block for head in heads for block in head.blocks)]
     starts = [(partition.source, partition.key, reference) for reference in references(blocks)]
     for manifest in follow(starts):
-        yield parent(manifest.address)
+        yield place_of(manifest.directory)

@@ -59,6 +59,17 @@ def attempts_root(output_root: str) -> str:
     return join(output_root, ATTEMPTS)
 
 
+def place_of(block: str) -> str:
+    """Return what names a block whatever its root is called: the directories of partition, attempt and block.
+
+    One place has many addresses (``s3://`` and ``s3a://``, symbolic links, two names of one server). An attempt's
+    directory has a fence and a random suffix in its name, so that no other place has these three.
+
+    :param block: the address of a block's directory.
+    """
+    return "/".join(block.split("/")[-_LEVELS_BELOW_A_PARTITION:])
+
+
 def is_manifest_of(address: str, source: str, key: str) -> bool:
     """Return whether an address is that of a manifest in a partition's own directory, below whatever root."""
     root, found, inside = address.rpartition(f"/{ATTEMPTS}/{partition_directory(source, key)}/")

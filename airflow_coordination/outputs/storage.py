@@ -51,7 +51,9 @@ class StoredFile:
 
 
 def normal_root(output_root: object) -> str:
-    """Return ``output_root`` as it goes into addresses: a URL without a trailing slash, or an absolute local path.
+    """Return ``output_root`` as it goes into addresses: a URL or an absolute local path, in its shortest form.
+
+    Hadoop shortens ``//``, ``.`` and ``..`` in a URL by itself; an object store would take them literally.
 
     :raises InvalidInputError: when it is neither text nor a path, is empty, or chains several storages.
     """
@@ -67,7 +69,9 @@ def normal_root(output_root: object) -> str:
     if "::" in root:
         problem = 'holds "::", with which fsspec chains storages'
         raise InvalidInputError("output_root", root, problem, "Give the address of one directory without it")
-    return root.rstrip("/")
+    scheme, _, rest = root.partition("://")
+    host, _, path = rest.partition("/")
+    return f"{scheme}://{host}" + posixpath.normpath("/" + path.lstrip("/")).rstrip("/")
 
 
 def join(address: str, *parts: str) -> str:
@@ -251,10 +255,9 @@ def _wrapped(action: str, address: str, *, may_be_missing: bool = False) -> Iter
         remedy = "Create the bucket or directory, or correct the address; a bucket is never created here"
         raise OutputError(action, address, f"does not exist ({error})", remedy) from error
     except PermissionError as error:
-        remedy = (
-            "Give this process's credentials the right to it (for S3: docs/how-to/s3.md lists the actions; without "
-            "s3:ListBucket, a file that does not exist is denied, too)"
-        )
+        not_there = "; without s3:ListBucket, a file that does not exist is denied, too" if may_be_missing else ""
+        actions = f"for S3: docs/how-to/s3.md lists the actions{not_there}"
+        remedy = f"Give this process's credentials the right to it ({actions})"
         raise OutputError(action, address, f"denies access ({error})", remedy) from error
     except Exception as error:
         problem = f"answers {type(error).__name__}: {error}"

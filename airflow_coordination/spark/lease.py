@@ -254,7 +254,8 @@ class PartitionLease:
                     f"would add to {dataset!r} of {label} what may be in it already, from before it was created again"
                 )
                 remedy = (
-                    "Publish with mode='replace' to take the place of what is there; to add to it all the same, run "
+                    "Publish with mode='replace' to take the place of what is there, or take it back by "
+                    f"`{about('retract', partition.source, partition.key)}`; to add to it all the same, run "
                     f"`{about('reset', partition.source, partition.key)}`"
                 )
                 raise InvalidInputError("mode", mode, problem, remedy)

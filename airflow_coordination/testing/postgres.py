@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import pwd
+import random
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from airflow_coordination.leases.errors import SettingsError
 
 _ORDINARY_USERS = ("postgres", "nobody")
 _START_SECONDS = 60
+_PORTS = range(22_000, 32_000)
 _ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "QUIT") if shutil.which("setpriv") else ()
 
 
@@ -125,10 +127,16 @@ def find_binaries() -> Path:
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a TCP port of 127.0.0.1 that nobody uses at this moment.
+
+    It is below those that Linux gives to clients and to servers that ask for any: one of these could be gone before
+    it is used.
+    """
+    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError(f"no port from {_PORTS.start} to {_PORTS.stop} is free")
 
 
 def ordinary_user() -> str | None:

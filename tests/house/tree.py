@@ -13,8 +13,9 @@ PACKAGE = ROOT / "airflow_coordination"
 
 
 def tracked_files() -> list[Path]:
-    """Return the files a clone has."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    """Return the files a clone has, whoever owns it."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     return [path for name in listed.decode().split("\0") if name and (path := ROOT / name).is_file()]
 
 

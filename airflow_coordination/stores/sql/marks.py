@@ -5,7 +5,8 @@ every acquisition would walk over all of them. Starting at the mark walks over n
 
 Partitions that come back wait in a branch of their own, and smaller priorities are asked for separately, so the
 order stays exact but for one case: a fresh partition that was committed late, below a mark that has passed its
-place, is seen at the next look from the beginning. That is after ``SECONDS``, or as soon as nothing else is left.
+place, is seen at the next look from the floors (``used_up.py``), which no such partition is below. That is after
+``SECONDS``, or as soon as nothing else is left.
 """
 
 from __future__ import annotations

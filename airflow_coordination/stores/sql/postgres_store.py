@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.writes import KEEP, AcquireNext, Act, Answer, Create, End, FusedAnswer, NewPartition
+from airflow_coordination.leases.results import HeadRecord, Swept
+from airflow_coordination.leases.writes import (
+    KEEP,
+    AcquireNext,
+    Act,
+    Answer,
+    Create,
+    End,
+    FusedAnswer,
+    NewPartition,
+    Sweep,
+)
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, partition_of
 from airflow_coordination.stores.sql.database import Rows
-from airflow_coordination.stores.sql.marks import Marks
+from airflow_coordination.stores.sql.floors import apart
+from airflow_coordination.stores.sql.floors import parameters as floors
+from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
 from airflow_coordination.stores.sql.statements import combined, create
 from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.stores.sql.used_up import UsedUp
 
 
 def _columns(records: tuple[HeadRecord, ...]) -> dict[str, list[Any]]:
@@ -36,6 +50,7 @@ class PostgresStore(SqlStore):
     def __init__(self, database: PostgresDatabase, clock: Clock | None) -> None:
         super().__init__(database, clock)
         self._marks = Marks()
+        self._used_up = UsedUp(self.ask)
 
     @property
     def description(self) -> str:
@@ -49,16 +64,40 @@ class PostgresStore(SqlStore):
 
     def queued(self, write: AcquireNext) -> dict[str, Any]:
         """Return the parameters of an acquisition in the order, from this process's mark on."""
-        priority, position = self._marks.of(write.source)
-        return {**given.acquire_next(write), "mark_priority": priority, "mark_position": position}
+        near, mark = self._used_up.of(write.source).fresh, self._marks.of(write.source)
+        if mark != FROM_THE_BEGINNING:
+            near = apart(near, *mark)
+        return {**given.acquire_next(write), **floors("near", near), **self.not_used_up(write.source)}
+
+    def not_used_up(self, source: str) -> dict[str, Any]:
+        """Return from where on nothing is surely used up, as far as this process knows."""
+        known = self._used_up.of(source)
+        return {**floors("sure", known.fresh), "due_from": known.due}
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
+        if write.key is not None:
+            return super().acquire_next(write)
+        began = self._used_up.before(write.source)
         asked_from = self._marks.of(write.source)
         found = super().acquire_next(write)
-        if write.key is None:
-            self._marks.acquired(write.source, found, asked_from)
+        self._used_up.after(write.source, began)
+        self._marks.acquired(write.source, found, asked_from)
         return found
+
+    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
+        """Return key and token of what can be acquired now, in the acquisition order."""
+        began = self._used_up.before(source)
+        found = super().claimable(source, limit)
+        self._used_up.after(source, began)
+        return found
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due; what was delayed joins the queue."""
+        began = self._used_up.before(write.source)
+        swept = super().sweep(write)
+        self._used_up.after(write.source, began)
+        return swept
 
     def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert a page in one statement."""
@@ -90,11 +129,13 @@ class PostgresStore(SqlStore):
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next."""
         call = Call("complete and acquire next", end.key)
+        began = self._used_up.before(following.source)
         asked_from = self._marks.of(following.source)
         ending = {**given.end(end), **_columns(end.heads)}
         parameters = {**given.prefixed("ended_", self.timed(ending)), **self.queued(following)}
         shape = {**_shape(end), "new_first": following.new_first, "by_key": following.key is not None}
         rows = self.ask(call, combined.end_and_acquire, parameters, with_heads=bool(end.heads), **shape)
+        self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:
             return FusedAnswer(self.refusal(end.source, end.key))

@@ -183,6 +183,10 @@ class SqlStore(ABC):
         """Return the parameters of an acquisition in the order."""
         return given.acquire_next(write)
 
+    def not_used_up(self, source: str) -> dict[str, Any]:
+        """Return the parameters that say where a look at the queue starts, where the engine needs them."""
+        return {}
+
     def _acquire_key(self, write: AcquireNext) -> Partition | None:
         rows = self.ask(Call("acquire", write.key or ""), acquire.acquire_key, given.acquire_next(write))
         return partition_of(rows[0]) if rows else None
@@ -234,7 +238,7 @@ class SqlStore(ABC):
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due; what was delayed joins the queue."""
-        parameters = given.sweep(write)
+        parameters = {**given.sweep(write), **self.not_used_up(write.source)}
         reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
         ended = self.ask(Call("reclaim expired leases"), sweep.reclaim, parameters)
         self.ask(Call("queue what was delayed"), sweep.promote, parameters)
@@ -289,7 +293,8 @@ class SqlStore(ABC):
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
         call = Call("list what is claimable", writes=False)
-        return [(key, token) for key, token in self.ask(call, order.claimable_list, {"source": source, "limit": limit})]
+        parameters = {"source": source, "limit": limit, **self.not_used_up(source)}
+        return [(key, token) for key, token in self.ask(call, order.claimable_list, parameters)]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""

@@ -153,3 +153,17 @@ def test_e16_a_trail_that_s3_denies_is_not_needed(coordinator, root, run, s3, bu
         OutputError, match=r"_manifest.json denies access .* without s3:ListBucket, a file that does not"
     ):
         published_manifests(coordinator.store, "flights", "clean")
+
+
+@pytest.mark.parametrize("other", ["s3://{}/deep/out", "s3n://{}/deep/out/", "s3a://{}//deep/./out"])
+def test_e2_published_output_survives_whatever_its_root_is_called(coordinator, root, bucket, keys, other: str) -> None:
+    """E2: s3 and s3a are one place, but other addresses, and the collector took what was published for a loser."""
+    lost = acquired(coordinator)
+    loser = block_of(attempt_of(coordinator, lost, root))
+    coordinator.fail(lost, "no", retry_after=NOW)
+    won = acquired(coordinator)
+    coordinator.complete(won, [block_of(attempt_of(coordinator, won, root))])
+    found = collect(coordinator.store, "flights", other.format(bucket), older_than=NOW, dry_run=False)
+    assert found.blocks == 1
+    assert len(published_manifests(coordinator.store, "flights", "clean")) == 1
+    assert not [key for key in keys() if directory_of(loser).endswith(key.rpartition("/")[0])]

@@ -29,6 +29,8 @@ from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition
 from airflow_coordination.stores import open_store
 
 FAST = Settings(ownership_timeout=timedelta(seconds=10), retry_delay=timedelta(hours=1))
+AT_ONCE = 30.0
+"""Seconds, on a machine that is busy with something else, too; what is not interrupted goes on for ten minutes."""
 
 
 @pytest.fixture
@@ -298,7 +300,7 @@ def test_l7_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator)
     person.join()
     assert drained.lost == 1
     assert "this tenure ended: released" in drained.errors[0][1]
-    assert times["cancelled"] - times["taken"] < 5
+    assert times["cancelled"] - times["taken"] < AT_ONCE
     assert coordinator.store.heads("s|PARTITION") == []
 
 
@@ -309,7 +311,7 @@ def test_l7_a_lost_lease_interrupts_python_code_too(run, coordinator) -> None:
 
     started = time.monotonic()
     assert run(main).lost == 1
-    assert time.monotonic() - started < 7
+    assert time.monotonic() - started < AT_ONCE
 
 
 def test_spark_works_on_after_an_interrupt_cut_a_call_to_it(run, coordinator, spark) -> None:
@@ -351,7 +353,7 @@ def test_a_refused_save_is_counted_once_and_nothing_more_is_tried(run, coordinat
 
 
 def test_l8_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spark, store, coordinator) -> None:
-    settings = Settings(ownership_timeout=timedelta(seconds=10), no_progress_timeout=timedelta(seconds=2))
+    settings = Settings(ownership_timeout=timedelta(seconds=10), no_progress_timeout=timedelta(seconds=4))
 
     def hung(spark, lease):
         time.sleep(600)
@@ -362,7 +364,7 @@ def test_l8_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spar
     coordinator.reopen("p", by="ana", why="a test")
 
     def alive(spark, lease):
-        for _ in range(40):
+        for _ in range(60):
             time.sleep(0.1)
             lease.alive()
         return Complete()

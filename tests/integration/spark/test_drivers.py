@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from datetime import timedelta
 
 from airflow_coordination.leases import Outcome, PartitionStatus
@@ -80,22 +79,22 @@ def test_l7_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task)
     driver = task.start("long.py", coordinator.get_next_partition())
     driver.reached("running")
     successor = task.coordinator(owner="host/dag/run/task/0/2").retake("p")
-    started = time.monotonic()
-    assert driver.wait() == 3, driver.text()
-    assert time.monotonic() - started < 2.4 + 5 + 3  # one jittered renewal, cancelling, and Python and the JVM leaving
+    assert driver.wait() == 3, driver.text()  # its job would take ten minutes
     [refused] = driver.reports("refused")
     assert "this tenure ended: retaken" in refused["message"]
     assert f"it is now held by 'host/dag/run/task/0/2' under fence {successor.fence}" in refused["message"]
     assert coordinator.partition("p").fence == successor.fence
 
 
-def test_l2_sigterm_gives_the_lease_back_within_five_seconds(task: Task) -> None:
+def test_l2_sigterm_gives_the_lease_back_at_once(task: Task) -> None:
+    """The system's tests of kills measure how soon, beside Airflow."""
+    task.ownership_timeout = timedelta(minutes=10)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])
     driver = task.start("long.py", coordinator.get_next_partition())
     driver.reached("running")
     driver.process.send_signal(signal.SIGTERM)
-    eventually(lambda: coordinator.partition("p").status is PartitionStatus.UNASSIGNED, 5)
+    eventually(lambda: coordinator.partition("p").status is PartitionStatus.UNASSIGNED)
     assert driver.wait() == 143, driver.text()
     partition = coordinator.partition("p")
     assert partition.endings[-1].outcome is Outcome.GIVEN_UP

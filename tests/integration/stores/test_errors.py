@@ -104,14 +104,15 @@ def saving(found: Partition) -> Save:
 @pytest.mark.postgres
 def test_a10_a_statement_that_the_server_cancelled_was_not_applied(postgres_store_url: str) -> None:
     """A10: and the error says that the store was too slow, not that it could not be reached."""
-    store = open_store(f"{postgres_store_url}?statement_timeout=0.3")
-    assert isinstance(store, SqlStore)
-    found = held(store)
+    patient, store = open_store(postgres_store_url), open_store(f"{postgres_store_url}?statement_timeout=0.3")
+    assert isinstance(patient, SqlStore)
+    found = held(patient)
     with psycopg.connect(plain(postgres_store_url)) as other:
         other.execute("SELECT 1 FROM coordination_partitions FOR UPDATE")
         with pytest.raises(StoreSlowError, match=r"The store was too slow to .*statement timeout"):
             store.write(saving(found))
-    assert store.write(saving(found)).applied
+    assert patient.write(saving(found)).applied
+    patient.close()
     store.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.columns import Ready, Timed
+from airflow_coordination.stores.sql.floors import EVERYTHING, LOWEST, apart, parameters
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.statements import acquire, order, read, sweep
 from airflow_coordination.stores.sql.statements.dialect import Statement
@@ -22,8 +23,9 @@ PARAMETERS: dict[str, Any] = {
     "source": SOURCE,
     "now": 2**52,
     "max_lost": 5,
-    "mark_priority": 0,
-    "mark_position": 0,
+    "due_from": LOWEST,
+    **parameters("near", EVERYTHING),
+    **parameters("sure", EVERYTHING),
     "limit": 10,
     "key": "k",
     "op": "o",
@@ -126,8 +128,7 @@ def _rows_visited(store: SqlStore, mark: tuple[int, int]) -> int:
     """Return how many index entries an acquisition that starts at ``mark`` looks up, dead ones included."""
     text = acquire.acquire_next(store.database.dialect, new_first=False)
     statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
-    parameters = {**PARAMETERS, "mark_priority": mark[0], "mark_position": mark[1]}
-    plan = store.database.fetch(LOOK, statement, parameters)
+    plan = store.database.fetch(LOOK, statement, {**PARAMETERS, **parameters("near", apart(EVERYTHING, *mark))})
     return sum(int(found[1]) for [line] in plan if (found := re.search(r"Heap Fetches: (\d+)", line)))
 
 
@@ -159,7 +160,7 @@ def test_p4_the_mark_moves_with_acquisitions_and_is_forgotten_at_the_end(postgre
     asked = store.queued(following())
     assert store.acquire_next(following()) is not None
     moved = store.queued(following())
-    assert (asked["mark_priority"], asked["mark_position"]) < (moved["mark_priority"], moved["mark_position"])
+    assert max(asked["near_low"]) < max(moved["near_low"])
     late = open_store(postgres_store_url)
     late.create(creation(["urgent"], priority=-1))
     found = [store.acquire_next(following()), store.acquire_next(following()), store.acquire_next(following())]
@@ -200,8 +201,8 @@ def test_e17_an_acquisition_from_the_mark_walks_over_nothing_that_is_used_up(pos
         assert first is not None
         text = acquire.acquire_next(store.database.dialect, new_first=False)
         statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
-        parameters = {**PARAMETERS, "mark_priority": first.priority, "mark_position": first.ordinal}
-        plan = [line for [line] in store.database.fetch(LOOK, statement, parameters)]
+        near = parameters("near", apart(EVERYTHING, first.priority, first.ordinal))
+        plan = [line for [line] in store.database.fetch(LOOK, statement, {**PARAMETERS, **near})]
     store.close()
     [read, *_] = re.findall(r"Buffers: shared hit=(\d+)", " ".join(plan))
     assert int(read) < 60, plan

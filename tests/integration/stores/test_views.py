@@ -17,6 +17,8 @@ from airflow_coordination.leases.results import Outlook
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import indexes
+from airflow_coordination.stores.sql.floors import EVERYTHING, LOWEST
+from airflow_coordination.stores.sql.floors import parameters as spans
 from airflow_coordination.stores.sql.statements import order, read
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.postgres import fresh_database
@@ -50,6 +52,7 @@ def store(large: str) -> Iterator[SqlStore]:
 def _plan(store: SqlStore, text: str, **parameters: Any) -> list[str]:
     statement = store.database.dialect.statement(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {text}")
     given = {"source": STORED, "status": "CLOSED", "after": "k000050000", "limit": PAGE, **parameters}
+    given |= {"due_from": LOWEST, **spans("sure", EVERYTHING)}
     return [line for [line] in store.database.fetch(LOOK, statement, given)]
 
 

@@ -69,8 +69,8 @@ MUTANTS = (
     Mutant(
         "collector judges another store's tenures",
         "outputs.markers",
-        "        if remembered is not None or self.store_id not in (None, store_id):\n",
-        "        if remembered is not None:\n",
+        "        if remembered not in (None, self.fence.nonce) or self.store_id not in (None, store_id):\n",
+        "        if remembered not in (None, self.fence.nonce):\n",
         "S12, S18: what another deployment published below the same root is deleted",
         _collected("test_e2_two_stores_with_one_output_root_leave_each_other_alone"),
     ),

@@ -16,9 +16,11 @@ _ACQUIRE = "stores.sql.statements.acquire"
 _ORDER = "stores.sql.statements.order"
 _COMBINED = "stores.sql.statements.combined"
 _CREATE = "stores.sql.statements.create"
+_FLOORS = "stores.sql.floors"
 _OWNER = "stores.sql.statements.owner"
 _PEOPLE = "stores.sql.statements.people"
 _READ = "stores.sql.statements.read"
+_USED_UP = "stores.sql.used_up"
 _SWEEP = "stores.sql.statements.sweep"
 
 
@@ -32,6 +34,10 @@ def _looks(test: str) -> Tested:
 
 def _plans(test: str) -> Tested:
     return Tested(f"tests/integration/stores/test_plans.py::test_{test}", postgresql=True)
+
+
+def _floors(test: str) -> Tested:
+    return Tested(f"tests/integration/stores/test_used_up.py::test_e15_{test}", postgresql=True)
 
 
 _READY_LOCK = '{_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED"""'
@@ -87,8 +93,8 @@ _SEARCHING = (
     ),
     (
         "timed free row may not be due",
-        "AND timed = head.timed AND due_at <= {dialect.now} {only}",
-        "AND timed = head.timed {only}",
+        "AND timed = head.timed AND due_at <= {dialect.now}",
+        "AND timed = head.timed",
         "L3: one that is not due holds up those behind it",
         "behind_a_busy_row_only_what_is_due_is_looked_at[_closed_until_now]",
     ),
@@ -137,8 +143,8 @@ MUTANTS = (
     Mutant(
         "PostgreSQL: looked at before it is due",
         _ORDER,
-        "AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}",
-        "AND timed = {timed:d} {really} {only}",
+        "AND timed = {timed:d} AND due_at <= {dialect.now}\n        {not_used_up(dialect)} {really}",
+        "AND timed = {timed:d}\n        {not_used_up(dialect)} {really}",
         "S8: hints of what is delayed or closed",
         _kit("test_e17_hints_are_of_what_is_due"),
     ),
@@ -152,19 +158,51 @@ MUTANTS = (
     ),
     Mutant(
         "PostgreSQL: nothing below the mark",
-        _ORDER,
-        "for mark in (_BELOW_MARK, _FROM_MARK)",
-        "for mark in (_FROM_MARK,)",
+        _FLOORS,
+        "            Span(self.first, priority - 1, self.low),\n",
+        "",
         "S9: a fresh partition of smaller priority waits for those from the mark on",
         _plans("p4_the_mark_moves_with_acquisitions_and_is_forgotten_at_the_end"),
     ),
     Mutant(
         "PostgreSQL: no last look from the beginning",
         _ORDER,
-        "        picks.append(_first_of(dialect, [ready_branch(Ready.FRESH, only)], only))\n",
+        '        picks.append(_first_of(dialect, [fresh_branch("sure", only)], only))\n',
         "        pass\n",
         "L3: what was committed late, below the mark, is not found",
         _plans("e17_what_was_committed_late_is_found_when_nothing_else_is_left"),
+    ),
+    Mutant(
+        "PostgreSQL: floors above pages that are still being created",
+        _USED_UP,
+        "        if not writing:\n",
+        "        if True:\n",
+        "L3: what is committed late is passed by",
+        _floors("a_page_that_is_still_being_created_is_found_at_once"),
+    ),
+    Mutant(
+        "PostgreSQL: floors above what waits",
+        _FLOORS,
+        "max(span.low, min(position, end)))], []",
+        "max(span.low, end))], []",
+        "L1: a partition is never found",
+        _floors("what_comes_above_and_beside_the_floors_is_found"),
+    ),
+    Mutant(
+        "PostgreSQL: floors for ever",
+        _USED_UP,
+        "NO_FLOORS if whole else known.floors",
+        "known.floors",
+        "L1: what nobody could expect is never found",
+        _floors("what_nobody_could_expect_is_found_by_the_next_look_at_all"),
+    ),
+    Mutant(
+        "PostgreSQL: floors of another server",
+        _USED_UP,
+        "            self._known.clear()  # another server, or another time: what was known is of no use\n",
+        "",
+        "L1: pages that are numbered again are passed by",
+        _floors("floors_of_another_server_are_forgotten"),
     ),
     Mutant(
         "PostgreSQL: free row looked for from the beginning",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +18,8 @@ from airflow_coordination.leases import (
     PartitionStatus,
     SourceCoordinator,
 )
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.writes import Answer, OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -27,25 +29,34 @@ from airflow_coordination.testing.forwarding import ForwardingStore
 
 
 def test_a_supplier_that_yields_makes_progress() -> None:
-    settings = Settings(no_progress_timeout=timedelta(seconds=0.4), ownership_timeout=timedelta(seconds=0.5))
-    store = InMemoryStore()
-    one, two = (SourceCoordinator(store, "flights", name, settings=settings) for name in ("one", "two"))
+    settings = Settings(no_progress_timeout=timedelta(minutes=4), ownership_timeout=timedelta(minutes=5))
+    clock = FakeClock()
+    store = InMemoryStore(clock=clock)
+    one, two = (SourceCoordinator(store, "flights", name, settings=settings, clock=clock) for name in ("one", "two"))
+    make, made = one.heartbeat, list[Heartbeat]()
     rivals = []
+
+    def without_threads(lease: Lease) -> nullcontext[Heartbeat]:
+        made.append(make(lease))
+        return nullcontext(made[0])
 
     def slow(state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         for number in range(15):
-            time.sleep(0.1)
+            clock.advance(timedelta(minutes=1))
+            assert made[0].beat()
             yield f"k{number}"
         rivals.append(two.run_supplier(lambda state: ["z"]).ran)
         yield Checkpoint({"last": 15})
 
+    one.heartbeat = without_threads  # type: ignore[assignment, method-assign]
     one.run_supplier(slow)
     assert rivals == [False]
     assert one.global_state() == {"last": 15}
 
 
 def test_l7_a_progress_that_raises_once_loses_no_lease() -> None:
-    c = SourceCoordinator(InMemoryStore(), "flights", "o", ownership_timeout=timedelta(seconds=1))
+    clock = FakeClock()
+    c = SourceCoordinator(InMemoryStore(clock=clock), "flights", "o", clock=clock)
     c.create_partitions(["a"])
     lease = c.get_next_partition()
     assert lease is not None
@@ -58,8 +69,11 @@ def test_l7_a_progress_that_raises_once_loses_no_lease() -> None:
             raise RuntimeError("the JVM did not answer")
         return len(calls)
 
-    with c.heartbeat(lease, lost.append, progress):
-        time.sleep(1.5)
+    heartbeat = c.heartbeat(lease, lost.append, progress)
+    for number in range(1, 16):
+        clock.advance(c.settings.renewal_interval)
+        assert heartbeat.beat()
+        assert len(calls) == number
     assert lost == []
     c.complete(lease)
 

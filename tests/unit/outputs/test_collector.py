@@ -404,3 +404,24 @@ def test_e2_a_marker_with_another_kind_of_id_is_not_understood(
     found = run(coordinator, tmp_path)
     assert (found.blocks, found.unknown) == (0, (attempt.directory,))
     assert exists(block)
+
+
+@pytest.mark.parametrize("published_by_link", [True, False])
+def test_e2_published_output_survives_whatever_its_root_is_called(
+    coordinator: SourceCoordinator, tmp_path: Path, published_by_link: bool
+) -> None:
+    """E2: through a symbolic link the addresses differ, and the collector took what was published for a loser."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "out", target_is_directory=True)
+    writer, collector = (tmp_path / name for name in (("link", "out") if published_by_link else ("out", "link")))
+    lost = acquired(coordinator)
+    loser = block_of(attempt_of(coordinator, lost, writer))
+    coordinator.fail(lost, "no", retry_after=NOW)
+    won = acquired(coordinator)
+    blocks = [block_of(attempt := attempt_of(coordinator, won, writer))]
+    blocks.append(block_of(attempt, follows=blocks[0]))
+    coordinator.complete(won, blocks)
+    found = run(coordinator, collector)
+    assert (found.blocks, exists(loser)) == (1, False)
+    assert len(published_manifests(coordinator.store, "flights", "clean")) == 2
+    assert [exists(block) for block in blocks] == [True, True]

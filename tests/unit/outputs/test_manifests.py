@@ -245,7 +245,9 @@ def test_blocks_work_in_an_object_store(coordinator: SourceCoordinator) -> None:
 def test_roots_become_absolute() -> None:
     assert normal_root("file:///data/out/") == "/data/out"
     assert normal_root(Path("/data//out")) == "/data/out"
-    assert normal_root("s3a://bucket/out/") == "s3a://bucket/out"
+    assert normal_root("s3a://bucket/out/") == normal_root("s3a://bucket//a/.././out//") == "s3a://bucket/out"
+    assert normal_root("s3a://bucket") == normal_root("s3a://bucket//") == "s3a://bucket"
+    assert normal_root("hdfs:///data/out") == "hdfs:///data/out"
     assert Path(normal_root("out")).is_absolute()
 
 

@@ -76,8 +76,9 @@ def test_a11_a_partition_that_is_created_again_does_not_add_to_what_it_published
         job.run("d")
     assert str(caught.value) == (
         "mode='append': would add to 'd' of partition 'k' of source 's|PARTITION' what may be in it already, from "
-        "before it was created again. Publish with mode='replace' to take the place of what is there; to add to it all "
-        "the same, run `airflow coordination reset k --source s --why '…'`"
+        "before it was created again. Publish with mode='replace' to take the place of what is there, or take it back "
+        "by `airflow coordination retract k --source s --why '…'`; to add to it all the same, run "
+        "`airflow coordination reset k --source s --why '…'`"
     )
     assert job.blocks() == 4
     job.run("other")
@@ -85,8 +86,8 @@ def test_a11_a_partition_that_is_created_again_does_not_add_to_what_it_published
 
 
 @pytest.mark.parametrize("how", ["purge", "delete"])
-def test_a11_both_remedies_work(job: Job, how: str) -> None:
-    """A11: to take the place of what was published before, or to add to it all the same."""
+def test_a11_each_remedy_works(job: Job, how: str) -> None:
+    """A11: to take the place of what was published before, to take it back, or to add to it all the same."""
     job.run("d", "d")
     forget(job, how)
     with pytest.raises(InvalidInputError, match="mode='append'"):
@@ -98,3 +99,8 @@ def test_a11_both_remedies_work(job: Job, how: str) -> None:
     job.run("d", mode="replace", close={"row": 1})
     job.run("d")
     assert job.blocks() == 2
+    forget(job, how)
+    job.coordinator.create_partitions(["k"])
+    job.coordinator.retract("k", "me", "it is made once more")
+    job.run("d", "d", "d")
+    assert job.blocks() == 3

@@ -2,6 +2,9 @@
 
 Each class is asked in branches that an index serves: those ready at once, in the index's own order, and
 those that have become due since the last sweep, which are few and are sorted.
+
+On PostgreSQL, looks start at what is known to be used up (``floors.py``): ``near`` is as far as this process has come
+itself, ``sure`` is below which nothing can be any more. Dead index entries are there while any snapshot is held.
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
+from airflow_coordination.stores.sql.floors import LOWEST
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.endings import MAY_BE_LOST
+from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
 
 _CLASSES: Final = ("crashed", "reopened", "new")
 _TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Timed.DELAYED}
@@ -20,21 +25,29 @@ _ANY_AGE: Final = f"CASE timed {' '.join(f'WHEN {timed:d} THEN {age}' for timed,
 _NONE: Final = "CAST(NULL AS INTEGER)"
 _ORDER: Final = "ORDER BY priority, position, ordinal"
 
-_BELOW_MARK: Final = "AND priority < :mark_priority"
-_FROM_MARK: Final = "AND (priority, position) >= (:mark_priority, :mark_position)"
-"""Skips the place where fresh partitions are used up: dead index entries wait there while any snapshot is held."""
+_ANY_RANGE: Final = f"CAST({2**31 - 1} AS INTEGER) AS last, CAST({LOWEST} AS BIGINT) AS low"
+_OWN_RANGE: Final = "span.last, span.low"
+_HEAD: Final = "key, token, ready, timed, priority, position, ordinal, last, low"
 
 
-def _select(ready: str, timed: str, position: str) -> str:
+def _select(ready: str, timed: str, position: str, span: str = _ANY_RANGE) -> str:
     return (
         f"SELECT source_partition_key AS key, token, {ready} AS ready, {timed} AS timed,"
-        f" priority, {position} AS position, ordinal FROM {PARTITIONS} WHERE source_identifier = :source"
+        f" priority, {position} AS position, ordinal, {span} FROM {PARTITIONS} WHERE source_identifier = :source"
     )
 
 
 def ready_branch(ready: Ready, only: str = "", limit: str = "1") -> str:
     """Return the query of what is ready at once for one reason; index order, no sort."""
     return f"{_select(f'{ready:d}', _NONE, 'position')} AND ready = {ready:d} {only} {_ORDER} LIMIT {limit}"
+
+
+def fresh_branch(name: str, only: str = "", limit: str = "1") -> str:
+    """Return the query of what is fresh in the ranges ``name`` and not below their floors, the first of each."""
+    fresh = f"{Ready.FRESH:d}"
+    return f"""SELECT {", ".join(f"head.{column}" for column in _HEAD.split(", "))} FROM {spans(name)}
+        CROSS JOIN LATERAL ({_select(fresh, _NONE, "position", _OWN_RANGE)} AND ready = {fresh} AND {inside("span")}
+            {only} {_ORDER} LIMIT {limit}) AS head"""
 
 
 def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1", *, may_park: bool = False) -> str:
@@ -46,14 +59,18 @@ def timed_branch(dialect: Dialect, timed: Timed, only: str = "", limit: str = "1
     really = ""
     if timed is Timed.HELD:
         really = f"AND {age} <= {dialect.now}" + ("" if may_park else f" AND {MAY_BE_LOST}")
-    return f"""{_select(_NONE, f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now} {really} {only}
-        ORDER BY priority, {age}, ordinal LIMIT {limit}"""
+    return f"""{_select(_NONE, f"{timed:d}", age)} AND timed = {timed:d} AND due_at <= {dialect.now}
+        {not_used_up(dialect)} {really} {only} ORDER BY priority, {age}, ordinal LIMIT {limit}"""
+
+
+def _ready(dialect: Dialect, ready: Ready, spans: str, only: str = "", limit: str = "1") -> str:
+    if dialect.locks and ready is Ready.FRESH:
+        return fresh_branch(spans, only, limit)
+    return ready_branch(ready, only, limit)
 
 
 def _branches(dialect: Dialect, name: str, only: str) -> list[str]:
-    branches = [ready_branch(ready, only) for ready in _READY_OF[name] if not (dialect.locks and ready is Ready.FRESH)]
-    if dialect.locks and name == "new":
-        branches += [ready_branch(Ready.FRESH, f"{mark} {only}") for mark in (_BELOW_MARK, _FROM_MARK)]
+    branches = [_ready(dialect, ready, "near", only) for ready in _READY_OF[name]]
     return [*branches, timed_branch(dialect, _TIMED_OF[name], only)]
 
 
@@ -66,9 +83,10 @@ def _free_from_head(dialect: Dialect, only: str) -> str:
     ready = f"""SELECT source_partition_key AS key FROM {PARTITIONS}
         WHERE source_identifier = :source AND ready = head.ready {only}
         AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
-        {_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED"""
+        AND priority <= head.last AND position >= head.low {_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED"""
     timed = f"""SELECT source_partition_key AS key FROM {PARTITIONS}
-        WHERE source_identifier = :source AND timed = head.timed AND due_at <= {dialect.now} {only}
+        WHERE source_identifier = :source AND timed = head.timed AND due_at <= {dialect.now}
+        {not_used_up(dialect)} {only}
         AND (timed <> {Timed.HELD:d} OR partition_ownership_timeout <= {dialect.now} AND {MAY_BE_LOST})
         ORDER BY priority, {_ANY_AGE}, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED"""
     return _union([ready, timed])
@@ -86,14 +104,14 @@ def _first_of(dialect: Dialect, branches: list[str], only: str) -> str:
 def first_claimable(dialect: Dialect, *, new_first: bool, only: str = "") -> str:
     """Return the key of the first partition of the order that nobody is acquiring, as an expression.
 
-    A class is asked only when those before it have nothing; the place below the mark only when nothing else is left.
+    A class is asked only when those before it have nothing, and what this process has passed only when nothing is left.
 
     :param only: a further condition on the row.
     """
     names = ("new", "crashed", "reopened") if new_first else _CLASSES
     picks = [_first_of(dialect, _branches(dialect, name, only), only) for name in names]
     if dialect.locks:
-        picks.append(_first_of(dialect, [ready_branch(Ready.FRESH, only)], only))
+        picks.append(_first_of(dialect, [fresh_branch("sure", only)], only))
     return f"coalesce({', '.join(picks)})"
 
 
@@ -101,7 +119,7 @@ def claimable_list(dialect: Dialect) -> str:
     """Return the statement that lists key and token of what can be acquired, in the order."""
     parts = []
     for place, name in enumerate(_CLASSES):
-        branches = [ready_branch(ready, limit=":limit") for ready in _READY_OF[name]]
+        branches = [_ready(dialect, ready, "sure", limit=":limit") for ready in _READY_OF[name]]
         branches.append(timed_branch(dialect, _TIMED_OF[name], limit=":limit", may_park=True))
         parts.append(f"SELECT {place} AS class, all_{place}.* FROM ({_union(branches)}) AS all_{place}")
     return f"""SELECT key, token FROM ({" UNION ALL ".join(parts)}) AS everything

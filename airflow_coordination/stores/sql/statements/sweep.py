@@ -7,6 +7,7 @@ from airflow_coordination.leases.steps import LOST_LEASES_ERROR
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.endings import COUNTS_AS_LOST, MAX_LOST, entry, into_ring
+from airflow_coordination.stores.sql.statements.used_up import not_used_up
 
 _LOST = f"(lost_leases + {COUNTS_AS_LOST})"
 _PARKS = f"{COUNTS_AS_LOST} = 1 AND {_LOST} >= {MAX_LOST}"
@@ -16,7 +17,7 @@ _BEFORE, _AFTER = LOST_LEASES_ERROR.split("{}")
 def found(dialect: Dialect, due: str) -> str:
     """Return a comparison with the keys of what is due and nobody else is changing, the longest due first."""
     query = f"""SELECT source_partition_key FROM {PARTITIONS} WHERE source_identifier = :source AND {due}
-        ORDER BY due_at LIMIT :limit"""
+        {not_used_up(dialect)} ORDER BY due_at LIMIT :limit"""
     # As a join, PostgreSQL may run the query again for each row, and would lock further rows each time.
     return f"= ANY (ARRAY ({query} FOR UPDATE SKIP LOCKED))" if dialect.locks else f"IN ({query})"
 
