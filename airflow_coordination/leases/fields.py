@@ -34,11 +34,13 @@ class Field:
         :class:`~airflow_coordination.leases.results.HeadRecord`.
     :param kind: what its value is.
     :param stored: what it is called in a store, in Data Prepper's way of writing.
+    :param optional: whether there may be no value.
     """
 
     name: str
     kind: Kind
     stored: str
+    optional: bool = False
 
     @property
     def column(self) -> str:
@@ -50,21 +52,21 @@ PARTITION_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("key", Kind.TEXT, "sourcePartitionKey"),
     Field("status", Kind.STATUS, "sourcePartitionStatus"),
-    Field("payload_text", Kind.TEXT, "payload"),
+    Field("payload_text", Kind.TEXT, "payload", optional=True),
     Field("priority", Kind.NUMBER, "priority"),
     Field("ordinal", Kind.NUMBER, "ordinal"),
     Field("rank", Kind.RANK, "rank"),
-    Field("progress_text", Kind.TEXT, "partitionProgressState"),
+    Field("progress_text", Kind.TEXT, "partitionProgressState", optional=True),
     Field("closed_count", Kind.NUMBER, "closedCount"),
     Field("failures", Kind.NUMBER, "failures"),
     Field("lost_leases", Kind.NUMBER, "lostLeases"),
-    Field("last_error", Kind.TEXT, "lastError"),
-    Field("reopen_at", Kind.TIME, "reopenAt"),
-    Field("available_at", Kind.TIME, "availableAt"),
-    Field("owner", Kind.TEXT, "partitionOwner"),
-    Field("ownership_timeout", Kind.TIME, "partitionOwnershipTimeout"),
-    Field("created_at", Kind.TIME, "createdAt"),
-    Field("updated_at", Kind.TIME, "updatedAt"),
+    Field("last_error", Kind.TEXT, "lastError", optional=True),
+    Field("reopen_at", Kind.TIME, "reopenAt", optional=True),
+    Field("available_at", Kind.TIME, "availableAt", optional=True),
+    Field("owner", Kind.TEXT, "partitionOwner", optional=True),
+    Field("ownership_timeout", Kind.TIME, "partitionOwnershipTimeout", optional=True),
+    Field("created_at", Kind.TIME, "createdAt", optional=True),
+    Field("updated_at", Kind.TIME, "updatedAt", optional=True),
     Field("token", Kind.NUMBER, "token"),
     Field("nonce", Kind.TEXT, "nonce"),
     Field("last_op", Kind.TEXT, "lastOp"),
@@ -72,8 +74,8 @@ PARTITION_FIELDS: Final = (
     Field("generation", Kind.TEXT, "generation"),
     Field("confirmed", Kind.FLAG, "confirmed"),
     Field("deleted", Kind.FLAG, "deleted"),
-    Field("staged", Kind.BLOCKS, "staged"),
-    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases"),
+    Field("staged", Kind.BLOCKS, "staged", optional=True),
+    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -89,7 +91,7 @@ HEAD_FIELDS: Final = (
     Field("token", Kind.NUMBER, "token"),
     Field("kind", Kind.TEXT, "kind"),
     Field("state", Kind.TEXT, "state"),
-    Field("published_at", Kind.TIME, "publishedAt"),
+    Field("published_at", Kind.TIME, "publishedAt", optional=True),
 )
 """Of a head record."""
 HEAD_KEY: Final = ("source", "dataset", "key")

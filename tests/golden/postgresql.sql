@@ -54,47 +54,50 @@ WITH given AS MATERIALIZED (SELECT *
 SELECT key, token
   FROM (SELECT 0 AS class, all_0.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $1 AND ready = 0
   ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND due_at >= $4 AND partition_ownership_timeout <= CAST($3 AS BIGINT)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT $2) AS branch_1) AS all_0
   UNION ALL
   SELECT 1 AS class, all_1.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $1 AND ready = 1
   ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($3 AS BIGINT)
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($3 AS BIGINT) AND due_at >= $4
   ORDER BY priority, reopen_at, ordinal LIMIT $2) AS branch_1) AS all_1
   UNION ALL
   SELECT 2 AS class, all_2.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $1 AND ready = 2
   ORDER BY priority, position, ordinal LIMIT $2) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($5 AS INTEGER[]), CAST($6 AS INTEGER[]), CAST($7 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND ready = 3
-  ORDER BY priority, position, ordinal LIMIT $2) AS branch_1
+  WHERE source_identifier = $1 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT $2) AS head) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($3 AS BIGINT)
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($3 AS BIGINT) AND due_at >= $4
   ORDER BY priority, ordinal, ordinal LIMIT $2) AS branch_2) AS all_2) AS everything
   ORDER BY class, priority, position, ordinal LIMIT $2
 
@@ -114,105 +117,105 @@ UPDATE coordination_partitions
   WHERE source_identifier = $8 AND source_partition_key = coalesce((SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
+  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($10 AS INTEGER[]), CAST($11 AS INTEGER[]), CAST($12 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3 AND priority < $9
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= ($9, $10)
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
-  UNION ALL
-  SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
-  FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
-  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($13 AS INTEGER[]), CAST($14 AS INTEGER[]), CAST($15 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_0) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $9 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
@@ -222,105 +225,105 @@ UPDATE coordination_partitions
   WHERE source_identifier = $8 AND source_partition_key = coalesce((SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($9 AS INTEGER[]), CAST($10 AS INTEGER[]), CAST($11 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3 AND priority < $9
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= ($9, $10)
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
-  UNION ALL
-  SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
-  FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
-  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  WHERE source_identifier = $8 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  WHERE source_identifier = $8 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $8 AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
+  WHERE source_identifier = $8 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($13 AS INTEGER[]), CAST($14 AS INTEGER[]), CAST($15 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = 3
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  WHERE source_identifier = $8 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_0) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $8 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $8 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $12 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
@@ -413,105 +416,105 @@ WITH done AS (UPDATE coordination_partitions
   FROM done) AND source_identifier = $27 AND source_partition_key = coalesce((SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $27 AND ready = 0 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = 1 AND due_at <= CAST($21 AS BIGINT) AND partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22) AND source_partition_key <> $16
+  WHERE source_identifier = $27 AND timed = 1 AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22) AND source_partition_key <> $16
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $27 AND ready = 1 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = 2 AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16
+  WHERE source_identifier = $27 AND timed = 2 AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = $27 AND ready = 2 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($29 AS INTEGER[]), CAST($30 AS INTEGER[]), CAST($31 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = 3 AND priority < $28 AND source_partition_key <> $16
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  WHERE source_identifier = $27 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = 3 AND (priority, position) >= ($28, $29) AND source_partition_key <> $16
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_2
-  UNION ALL
-  SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
-  FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = 0 AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16
-  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_3) AS heads
+  WHERE source_identifier = $27 AND timed = 0 AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
+  FROM unnest(CAST($32 AS INTEGER[]), CAST($33 AS INTEGER[]), CAST($34 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = 3 AND source_partition_key <> $16
-  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0) AS heads
+  WHERE source_identifier = $27 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
+  ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_0) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)
+  WHERE source_identifier = $27 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
+  WHERE source_identifier = $27 AND timed = head.timed AND due_at <= CAST($21 AS BIGINT) AND due_at >= $28 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($21 AS BIGINT) OR timed = 1 AND partition_ownership_timeout <= CAST($21 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $22))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
   SELECT answer.applied, following.*
@@ -552,22 +555,22 @@ UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at, position = reopen_at, ready = 1, timed = NULL, due_at = NULL, reopen_at = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT)
   WHERE source_identifier = $3 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = $3 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)
-  ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)) AND (timed = 2 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
+  WHERE source_identifier = $3 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $4
+  ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)) AND (timed = 2 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
   RETURNING 1
 UPDATE coordination_partitions
   SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || CAST($3 AS BIGINT) ELSE ring_7 END, source_partition_status = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'CLOSED' ELSE 'UNASSIGNED' END, lost_leases = (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)), last_error = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN 'lost its lease ' || (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) || ' times without an ending' ELSE last_error END, rank = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN rank ELSE 0 END, available_at = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN NULL ELSE partition_ownership_timeout END, position = partition_ownership_timeout, ready = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, $2) THEN NULL ELSE 0 END, timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = $1, updated_at = CAST($3 AS BIGINT), partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
   WHERE source_identifier = $4 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = $4 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)
-  ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)) AND (timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)) IS TRUE
+  WHERE source_identifier = $4 AND timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT) AND due_at >= $5
+  ORDER BY due_at LIMIT $6 FOR UPDATE SKIP LOCKED)) AND (timed = 1 AND due_at <= CAST($3 AS BIGINT) AND partition_ownership_timeout <= CAST($3 AS BIGINT)) IS TRUE
   RETURNING source_partition_status
 UPDATE coordination_partitions
   SET ready = 2, position = ordinal, timed = NULL, due_at = NULL
   WHERE source_identifier = $1 AND source_partition_key = ANY (ARRAY (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)
-  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)) AND (timed = 0 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3
+  ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)) AND (timed = 0 AND due_at <= CAST($2 AS BIGINT) ) IS TRUE
 
 ## release
 (as under: acquire by a hint that is used up)

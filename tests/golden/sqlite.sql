@@ -57,45 +57,45 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
 SELECT key, token
   FROM (SELECT 0 AS class, all_0.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 100) AS branch_1) AS all_0
   UNION ALL
   SELECT 1 AS class, all_1.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
   ORDER BY priority, reopen_at, ordinal LIMIT 100) AS branch_1) AS all_1
   UNION ALL
   SELECT 2 AS class, all_2.*
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 100) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 3
   ORDER BY priority, position, ordinal LIMIT 100) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
   ORDER BY priority, ordinal, ordinal LIMIT 100) AS branch_2) AS all_2) AS everything
@@ -120,45 +120,45 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 3
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
@@ -171,45 +171,45 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 3
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
@@ -314,45 +314,45 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'day-08'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'day-08'
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'day-08'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s AND source_partition_key <> 'day-08'
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
-  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'day-08'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'day-08'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
   UNION ALL
   SELECT *
-  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s AND source_partition_key <> 'day-08'
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -14,6 +15,7 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from airflow_coordination.leases.blocks import dump_blocks, load_blocks
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import InvalidInputError, shown
+from airflow_coordination.leases.fields import PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.partition import RING_SIZE, Owner, Partition, PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb.keys import stored_key
@@ -111,39 +113,16 @@ def encode(partition: Partition, now: datetime) -> Item:
     stands = None
     if not partition.deleted:
         stands = standing(partition.status, partition.rank, due_at(partition), place, now)
-    owner = Owner(partition.owner) if partition.owner else None
     item: Item = {
         **lease_key(partition.source, partition.key),
         READABLE_KEY: partition.key if stored_key(partition.key) != partition.key else None,
-        STATUS: str(partition.status),
-        OWNER: partition.owner,
-        TRY: owner.try_number if owner else None,
-        TIMEOUT: instant(partition.ownership_timeout) if partition.ownership_timeout else None,
-        PROGRESS: partition.progress_text,
-        REOPEN: instant(partition.reopen_at) if partition.reopen_at else None,
-        CLOSED_COUNT: partition.closed_count,
+        TRY: Owner(partition.owner).try_number if partition.owner else None,
         COMBINATION: combination(partition.source, partition.status) if stands else None,
         STANDING: stands,
-        TOKEN: partition.token,
-        NONCE: partition.nonce or None,
-        LAST_OP: partition.last_op,
-        CREATE_OP: partition.create_op,
-        GENERATION: partition.generation,
         PLACE: place,
-        RANK: int(partition.rank),
-        AVAILABLE: None if partition.available_at == partition.updated_at else _micros(partition.available_at),
-        CREATED: _micros(partition.created_at),
-        UPDATED: _micros(partition.updated_at),
-        PAYLOAD: partition.payload_text,
-        STAGED: dump_blocks(partition.staged) if partition.staged else None,
-        FAILURES: partition.failures,
-        LOST: partition.lost_leases,
-        MAY_LOSE: None if partition.max_lost_leases is None else partition.max_lost_leases - 1,
-        ERROR: partition.last_error,
-        CONFIRMED: int(partition.confirmed),
-        DELETED: partition.deleted or None,
+        **{codec.attribute: codec.encode(partition) for codec in _CODECS.values()},
+        **dict(zip(RING, partition.ring, strict=True)),
     }
-    item |= zip(RING, partition.ring, strict=True)
     return {name: value for name, value in item.items() if value is not None}
 
 
@@ -171,32 +150,10 @@ def _decoded(item: Item) -> Partition:
     return Partition(
         source=item[SOURCE],
         key=key_of(item),
-        status=one_of(PartitionStatus, item, STATUS),
-        payload_text=item.get(PAYLOAD),
         priority=priority,
         ordinal=ordinal,
-        rank=one_of(Rank, item, RANK),
-        progress_text=item.get(PROGRESS),
-        closed_count=number(item, CLOSED_COUNT),
-        failures=number(item, FAILURES),
-        lost_leases=number(item, LOST),
-        max_lost_leases=number(item, MAY_LOSE) + 1 if MAY_LOSE in item else None,
-        last_error=item.get(ERROR),
-        reopen_at=_instant(item, REOPEN),
-        available_at=available_at(item),
-        owner=item.get(OWNER),
-        ownership_timeout=_instant(item, TIMEOUT),
-        created_at=_moment(item, CREATED),
-        updated_at=_moment(item, UPDATED),
-        token=number(item, TOKEN),
-        nonce=item.get(NONCE, ""),
-        last_op=text(item, LAST_OP),
-        create_op=text(item, CREATE_OP),
-        generation=text(item, GENERATION),
-        confirmed=bool(number(item, CONFIRMED)),
-        deleted=bool(item.get(DELETED)),
-        staged=load_blocks(item.get(STAGED)),
         ring=tuple(item.get(name) for name in RING),
+        **{name: codec.decode(item) for name, codec in _CODECS.items()},
     )
 
 
@@ -268,3 +225,78 @@ def _moment(item: Item, name: str) -> datetime | None:
 
 def _instant(item: Item, name: str) -> datetime | None:
     return parse_instant(text(item, name), name) if name in item else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """A field's way into an item and back.
+
+    :param attribute: where it lies.
+    :param encode: from the partition; ``None`` leaves it out.
+    :param decode: from the item.
+    """
+
+    attribute: str
+    encode: Callable[[Partition], Any]
+    decode: Callable[[Item], Any]
+
+
+_WRITTEN: Final[dict[Kind, Callable[[Any], Any]]] = {
+    Kind.TEXT: str,
+    Kind.NUMBER: int,
+    Kind.FLAG: int,
+    Kind.TIME: to_micros,
+    Kind.STATUS: str,
+    Kind.RANK: int,
+}
+_READ: Final[dict[Kind, Callable[[Item, str], Any]]] = {
+    Kind.TEXT: text,
+    Kind.NUMBER: number,
+    Kind.FLAG: lambda item, name: bool(number(item, name)),
+    Kind.TIME: _moment,
+    Kind.STATUS: lambda item, name: one_of(PartitionStatus, item, name),
+    Kind.RANK: lambda item, name: one_of(Rank, item, name),
+}
+
+
+def _codec(field: Field, attribute: str) -> _Codec:
+    def encode(partition: Partition) -> Any:
+        value = getattr(partition, field.name)
+        return None if value is None else _WRITTEN[field.kind](value)
+
+    def decode(item: Item) -> Any:
+        return None if field.optional and attribute not in item else _READ[field.kind](item, attribute)
+
+    return _Codec(attribute, encode, decode)
+
+
+_PLACED: Final = ("source", "key", "priority", "ordinal")
+"""What says where the item lies, in the table and in the index."""
+_NAMES: Final = {"token": TOKEN, "rank": RANK}
+"""Names of attributes that are not the field's own."""
+_CODECS: Final = {
+    field.name: _codec(field, _NAMES.get(field.name, field.stored))
+    for field in PARTITION_FIELDS
+    if field.name not in _PLACED and field.kind is not Kind.BLOCKS
+} | {
+    # Data Prepper's, as texts:
+    "ownership_timeout": _Codec(
+        TIMEOUT, lambda p: instant(p.ownership_timeout) if p.ownership_timeout else None, lambda i: _instant(i, TIMEOUT)
+    ),
+    "reopen_at": _Codec(REOPEN, lambda p: instant(p.reopen_at) if p.reopen_at else None, lambda i: _instant(i, REOPEN)),
+    # Absent while they say nothing:
+    "nonce": _Codec(NONCE, lambda p: p.nonce or None, lambda i: i.get(NONCE, "")),
+    "deleted": _Codec(DELETED, lambda p: p.deleted or None, lambda i: bool(i.get(DELETED))),
+    "staged": _Codec(
+        STAGED, lambda p: dump_blocks(p.staged) if p.staged else None, lambda i: load_blocks(i.get(STAGED))
+    ),
+    "available_at": _Codec(
+        AVAILABLE, lambda p: None if p.available_at == p.updated_at else _micros(p.available_at), available_at
+    ),
+    "max_lost_leases": _Codec(
+        MAY_LOSE,
+        lambda p: None if p.max_lost_leases is None else p.max_lost_leases - 1,
+        lambda i: number(i, MAY_LOSE) + 1 if MAY_LOSE in i else None,
+    ),
+}
+"""Every field but those of :data:`_PLACED` and the ring."""
