@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.findings import Finding, Verdict, looked
 
@@ -20,6 +21,8 @@ def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:
     """
     found = looked("store", lambda: _schema_and_clock(store))
     yield from found
+    if found[0].verdict is Verdict.OK:
+        yield from looked("partition prefix", lambda: _prefix(store))
     yield from _table(store, role)
     if found[0].verdict is Verdict.OK:
         yield from _server(store, role)
@@ -38,6 +41,17 @@ def _schema_and_clock(store: PartitionStore) -> Iterator[Finding]:
         return
     remedy = "Set this host's clock (NTP). Leases do not depend on it; logs, times that people give and AWS do"
     yield Finding("clock", Verdict.WRONG, found, remedy)
+
+
+def _prefix(store: PartitionStore) -> Iterator[Finding]:
+    """Say whether the work is under another prefix: versions before honoured it in some places only."""
+    known = [split_source(name)[0] for name, _ in store.sources()]
+    if store.partition_prefix is None or not known:
+        return
+    under = known.count(store.partition_prefix)
+    found = f"{store.partition_prefix!a}: {under} of the {len(known)} sources are under it"
+    remedy = "" if under else "If their work is meant, leave out the partition_prefix where the store is named"
+    yield Finding("partition prefix", Verdict.OK if under else Verdict.WRONG, found, remedy)
 
 
 def _table(store: PartitionStore, role: str) -> Iterator[Finding]:

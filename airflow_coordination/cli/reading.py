@@ -35,7 +35,11 @@ def _registered(place: Place, partition_prefix: str | None) -> list[tuple[str | 
     """Return prefix and name of all sources, of one prefix where the store or the command names one."""
     wanted = agreed_prefix(place.store.partition_prefix, partition_prefix)
     named = [split_source(name)[:2] for name, _ in place.store.sources()]
-    return [(prefix, source) for prefix, source in named if wanted in (None, prefix)]
+    found = [(prefix, source) for prefix, source in named if wanted in (None, prefix)]
+    if named and not found:
+        elsewhere = ", ".join(sorted({"none" if prefix is None else ascii(prefix) for prefix, _ in named}))
+        say(f"There is no source under partition_prefix {wanted!a}; the store has {len(named)} under: {elsewhere}")
+    return found
 
 
 def _counted(place: Place, prefix: str | None, source: str) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -10,7 +11,8 @@ from typing import Any
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY
+from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
+from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Lease
 from airflow_coordination.leases.results import Created
@@ -25,6 +27,8 @@ from airflow_coordination.leases.supply import (
     without_repeats,
 )
 from airflow_coordination.leases.writes import Create, NewPartition
+
+log = logging.getLogger(__name__)
 
 
 class Creation(Participant):
@@ -94,8 +98,16 @@ class Creation(Participant):
         """Put the source into the store's registry, once, before its first partitions."""
         if self._registered:
             return
-        known = self._settler.repeat("list the sources", self.store.sources)
-        if self._source_id not in (name for name, _ in known):
+        known = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
+        if self._source_id not in known:
+            for other in namesakes(self._source_id, known):
+                log.warning(
+                    "Source %s is new in this store and shares nothing with %s, which has its name under another "
+                    "prefix. If that is its work, stop, and %s partition_prefix.",
+                    self._source_id,
+                    other,
+                    "correct the" if split_source(other)[0] else "leave out the",
+                )
             self.register()
         self._registered = True
 

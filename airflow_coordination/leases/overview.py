@@ -10,6 +10,7 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
 from airflow_coordination.leases.metrics import Gauge, Metric
 from airflow_coordination.leases.names import check_key, check_limit, split_source
+from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition, PartitionStatus
 from airflow_coordination.leases.results import Outlook, Swept
@@ -73,9 +74,9 @@ class Overview(Participant):
     def check_known(self) -> None:
         """Refuse a source that this store has never seen; every source is registered when it is first created in.
 
-        :raises SettingsError: naming the nearest source that the store knows.
+        :raises SettingsError: naming the nearest source that the store knows, or the one under another prefix.
         """
-        registered = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
+        registered = self._check_prefix()
         if self._source_id in registered:
             return
         known = sorted({split_source(name)[1] for name in registered})
@@ -85,6 +86,21 @@ class Overview(Participant):
         raise SettingsError(
             "source", self.source, where, f"{remedy} Create its partitions first, or name another store"
         )
+
+    def check_prefix(self) -> None:
+        """Refuse a source that this store has never seen if it knows one of the same name under another prefix.
+
+        :raises SettingsError: naming both.
+        """
+        self._check_prefix()
+
+    def _check_prefix(self) -> list[str]:
+        """Return the registered sources, unless this one was mistaken for another."""
+        registered = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
+        if self._source_id not in registered:
+            for other in namesakes(self._source_id, registered):
+                raise confusion(self._source_id, other, self.store.description)
+        return registered
 
     def outlook(self) -> Outlook:
         """Return what can still happen in this source, and set the gauges to it."""

@@ -149,7 +149,7 @@ class Attempt:
             follows=follows,
             schema=schema,
         )
-        check_something_written(manifest, traces=bool(listed), allow_empty=allow_empty)
+        check_something_written(manifest, [file.path for file in listed], allow_empty=allow_empty)
         check_names(manifest, [file.path for file in listed], measured.columns if measured else ())
         check_told(manifest)
         if accept is not None:

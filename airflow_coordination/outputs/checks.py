@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import is_hidden_by_name
 from airflow_coordination.outputs.manifests import Manifest, digest_of
 from airflow_coordination.outputs.storage import PARALLEL_REQUESTS, list_files, read_bytes
 
@@ -16,18 +17,28 @@ NEVER_EMPTY = frozenset({"parquet", "orc", "avro"})
 """Spark writes a file of these even for no rows, because the schema is in it."""
 
 
-def check_something_written(manifest: Manifest, *, traces: bool, allow_empty: bool) -> None:
-    """Warn about a block without files; refuse it where Spark would have left one.
+SUCCESS = "_SUCCESS"
+"""What Spark leaves of a write of no rows by partition columns, too."""
+
+
+def check_something_written(manifest: Manifest, listed: Sequence[str], *, allow_empty: bool) -> None:
+    """Warn about a block without files; refuse it where Spark would have left one, or where readers would see none.
 
     :param manifest: of the block.
-    :param traces: whether anything at all is in its directory, such as ``_SUCCESS``: a partitioned write of no rows.
+    :param listed: all paths in its directory, hidden ones too.
     :param allow_empty: the function says that there may be nothing to write.
-    :raises OutputError: when nothing was written into the block's directory.
+    :raises OutputError: when nothing was written into the block's directory, or only under names that are hidden.
     """
-    if manifest.files or allow_empty:
-        return
+    hidden = next((path for path in listed if is_hidden_by_name(path, manifest.format)), None)
     what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
-    if manifest.format in NEVER_EMPTY and not traces:
+    if manifest.files or allow_empty:
+        if hidden is not None:
+            log.warning("Block of %s: %s has %a, which readers take for hidden", what, manifest.directory, hidden)
+        return
+    if hidden is not None:
+        problem = f"has no file but {hidden!a}, and what begins with _ or . is hidden from readers"
+        raise OutputError(what, manifest.directory, problem, "Give the file another name")
+    if manifest.format in NEVER_EMPTY and not any(path.split("/")[-1] == SUCCESS for path in listed):
         raise OutputError(
             what,
             manifest.directory,

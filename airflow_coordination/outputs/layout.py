@@ -101,3 +101,11 @@ def hides_rows(path: str) -> bool:
     """Return whether a file is hidden by the name or value of a partition column, so that its rows would be missed."""
     parts = path.split("/")
     return is_data(parts[-1]) and any("=" in part and not is_data(part) for part in parts[:-1])
+
+
+def is_hidden_by_name(path: str, file_format: str) -> bool:
+    """Return whether a file looks like one of a format and only its own name hides it, not a directory of a job."""
+    directory, _, name = path.rpartition("/")
+    extension = {"text": "txt"}.get(file_format, file_format)
+    looks_like_it = f".{extension}" in name.lower() and not name.endswith((".crc", "._COPYING_"))
+    return looks_like_it and not is_data(name) and (not directory or is_data(directory))

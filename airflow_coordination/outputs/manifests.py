@@ -160,14 +160,17 @@ def verified(content: Content, expected: Reference, source: str, key: str) -> Ma
     if digest_of(content) != expected.digest:
         raise OutputError(what, expected.address, "was changed after it was published (its digest differs)", remedy)
     manifest = Manifest.from_bytes(content, expected.address)
-    if manifest.follows and not _may_follow(expected.address, manifest.follows.address, source, key):
+    if manifest.follows and not may_follow(expected.address, manifest.follows.address, source, key):
         problem = f"follows something that is no manifest of this partition: {shown(manifest.follows.address)}"
         raise OutputError(what, expected.address, problem, remedy)
     return manifest
 
 
-def _may_follow(address: str, followed: str, source: str, key: str) -> bool:
-    """Return whether a chain may go on there: the same partition on the same kind of storage; its root may move."""
+def may_follow(address: str, followed: str, source: str, key: str) -> bool:
+    """Return whether a chain may go on there: the same partition on the same kind of storage; its root may move.
+
+    :param address: of the manifest that names the other one; any address in its directory will do.
+    """
     return scheme_of(address) == scheme_of(followed) and is_manifest_of(followed, source, key)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Self
 
 from airflow_coordination.leases import Outlook, Swept
 
 STILL_LOOKS: Final = 3
 """So many looks after the first one must see that nobody has taken anything."""
-FRONT: Final = 100
-"""So many hints are compared: acquisitions take from the front of the order."""
+FRONT: Final = 500
+"""So many hints are compared: acquisitions take from the front of the order, the workers of a fleet on DynamoDB from
+its first 300."""
+_CHECKSUM: Final = 8
+"""Characters at the end of a hint that tell it from the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +22,12 @@ class Stillness:
     """What the newest of several looks saw of a source in which work waits and nobody holds a lease.
 
     :param completed: how many partitions were completed.
-    :param waiting: how many waited for their time.
-    :param parked: how many were parked.
-    :param front: the first hints in the acquisition order; an acquisition changes the partition's hint for ever.
+    :param waiting: how many waited for their time; of more than 1,000 some stores say 1,000.
+    :param parked: how many were parked; likewise.
+    :param front: the first hints in the acquisition order, short; an acquisition changes the partition's hint for ever.
     :param looks: how many looks before this one saw the same source, and nobody had taken anything since.
+    :param next_due: when the first of the waiting ones is due, as text. It tells that one was due where their number
+        is the same because it is not counted any further.
     """
 
     completed: int
@@ -30,6 +35,7 @@ class Stillness:
     parked: int
     front: tuple[str, ...]
     looks: int = 0
+    next_due: str | None = None
 
     @classmethod
     def seen(cls, before: Self | None, outlook: Outlook, swept: Swept, hints: Sequence[str]) -> Self | None:
@@ -43,11 +49,13 @@ class Stillness:
         """
         if not hints or outlook.assigned or swept.reclaimed or swept.parked:
             return None
-        now = cls(outlook.completed, outlook.waiting, outlook.parked, tuple(hints[:FRONT]))
+        front = tuple(hint[-_CHECKSUM:] for hint in hints[:FRONT])
+        next_due = outlook.next_due.isoformat() if outlook.next_due else None
+        now = cls(outlook.completed, outlook.waiting, outlook.parked, front, next_due=next_due)
         if before is None or now._somebody_worked_since(before):
             return now
-        became_due = now.waiting < before.waiting
-        return cls(now.completed, now.waiting, now.parked, now.front, before.looks + (not became_due))
+        became_due = now.waiting < before.waiting or now.next_due != before.next_due
+        return replace(now, looks=before.looks + (not became_due))
 
     @classmethod
     def from_json(cls, value: object) -> Self | None:

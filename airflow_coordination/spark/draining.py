@@ -88,7 +88,8 @@ def drain(
     :param supplier: run when nothing can be acquired.
     :param partition_prefix: the source's prefix; the store's own by default.
     :param settings: all timers and limits at once.
-    :raises InvalidInputError: naming the argument that cannot be used.
+    :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
+        found under it, and the store knows the source under another one.
     """
     _check_limit(max_leases)
     check_distributions()
@@ -105,7 +106,10 @@ def drain(
             settings=settings,
         )
         place = Workplace(spark=spark, coordinator=coordinator, output_root=root)
-        return _summary(list(work_through(main, place, lambda: coordinator.get_next_partition(supplier), max_leases)))
+        endings = list(work_through(main, place, lambda: coordinator.get_next_partition(supplier), max_leases))
+        if not endings:
+            coordinator.check_prefix()
+        return _summary(endings)
 
 
 def _check_limit(value: object) -> None:

@@ -25,7 +25,7 @@ from airflow_coordination.leases.remedies import about
 from airflow_coordination.outputs.agreement import Agreement
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
-from airflow_coordination.outputs.manifests import Reference
+from airflow_coordination.outputs.manifests import Reference, may_follow
 from airflow_coordination.spark.reports import Report
 
 MeasureIn = Callable[[str, Mapping[str, str]], Measure]
@@ -172,7 +172,7 @@ class PartitionLease:
             self._lease.chain.check_process()  # the block may have been opened before the fork
             with self._lock:
                 self._check_held()
-                follows = self._predecessor(dataset, mode)
+                follows = self._predecessor(block, mode)
                 measure = self._measure(format, options or {}) if self._measure and format != "parquet" else None
                 finished = attempt.finish(
                     block,
@@ -275,10 +275,17 @@ class PartitionLease:
                 self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
             return self._attempt
 
-    def _predecessor(self, dataset: str, mode: Mode) -> Reference | None:
-        """Return the newest block that this one adds to, so that the store keeps one block however many there are."""
-        blocks = [block for block in self._known() if block.dataset == dataset] or self._published(dataset, mode)
-        return Reference(blocks[-1].address, blocks[-1].digest) if blocks else None
+    def _predecessor(self, block: OpenBlock, mode: Mode) -> Reference | None:
+        """Return the newest block that this one adds to, so that the store keeps one block however many there are.
+
+        It begins a chain of its own beside one that readers would not follow: on another kind of storage.
+        """
+        known = [each for each in self._known() if each.dataset == block.dataset]
+        newest = next(reversed(known or self._published(block.dataset, mode)), None)
+        partition = self.partition
+        if newest is None or not may_follow(block.path, newest.address, partition.source, partition.key):
+            return None
+        return Reference(newest.address, newest.digest)
 
     def _published(self, dataset: str, mode: Mode) -> list[Block]:
         """Return what is published, if this tenure adds to it. Only a tenure of this partition can change that."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
@@ -120,13 +121,21 @@ def _nothing(
     remedy = "Give schema=… to get an empty DataFrame"
     if published:
         return OutputError(what, store.description, "knows only blocks without files, so no schema", remedy)
-    heads = store.heads(source_identifier(store, source, partition_prefix), limit=HEADS_NAMED)
+    identifier = source_identifier(store, source, partition_prefix)
+    heads = store.heads(identifier, limit=HEADS_NAMED)
     known = sorted({head.dataset for head in heads if head.blocks})
     names = ", ".join(map(repr, known)) or "none"
     names += ", and perhaps more" if len(heads) == HEADS_NAMED else ""
     problem = f"has no published output of it (published datasets: {names})"
-    meant = _meant(store, source, dataset, known)
+    meant = _under_another_prefix(store, identifier) or _meant(store, source, dataset, known)
     return OutputError(what, store.description, problem, f"{meant}Complete a partition first. {remedy}")
+
+
+def _under_another_prefix(store: PartitionStore, identifier: str) -> str:
+    """Return a sentence that names the source under another prefix, empty when it is registered, or under none."""
+    registered = [name for name, _ in store.sources()]
+    others = namesakes(identifier, registered) if identifier not in registered else []
+    return f"It knows {others[0]!a}, not {identifier!a}: is the partition_prefix right? " if others else ""
 
 
 def _meant(store: PartitionStore, source: str, dataset: str, published: list[str]) -> str:

@@ -16,7 +16,7 @@ from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, 
 from tests.integration.airflow.given import flights_behind
 from tests.integration.spark.drivers import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(400)]
 
 WAIT = """
 (folder / "began").touch()
@@ -391,7 +391,7 @@ def test_a_pod_that_vanishes_has_not_succeeded(kubernetes, flights, run):
 
 def test_l7_a_lost_lease_deletes_the_pod(kubernetes, flights, run):
     when_begun(kubernetes, lambda: flights.release("a", by="ana", why="another cluster"))
-    ti = run(kubernetes.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=10, **KUBERNETES)
+    ti = run(kubernetes.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=20, **KUBERNETES)
     assert (ti.state, set(kubernetes.killed)) == ("failed", {1})
     assert flights.partition("a").endings[-1].outcome is Outcome.RELEASED
 

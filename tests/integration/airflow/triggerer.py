@@ -60,7 +60,7 @@ class Triggerer:
         return found
 
 
-async def until(condition: Callable[[], Any], seconds: float = 20) -> None:
+async def until(condition: Callable[[], Any], seconds: float = 90) -> None:
     """Wait until ``condition`` holds."""
     async with asyncio.timeout(seconds):
         while not condition():

@@ -11,6 +11,9 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.sensors.outlook import Judge, OnIdle, Terms, Until, Verdict
 from airflow_coordination.sensors.sight import Sight
 from airflow_coordination.sensors.stillness import FRONT, STILL_LOOKS, Stillness
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.testing.clock import FakeClock
+from tests.simulation.dynamodb.engine import Engine
 
 ENOUGH = STILL_LOOKS + 1
 
@@ -132,6 +135,50 @@ def test_e4_a_look_that_comes_because_something_is_due_is_no_evidence(flights, l
         look, 2 * ENOUGH, lambda: flights.reopen(next(due), by="test", why="another sensor reopens it")
     )
     assert verdicts(look, ENOUGH)[-1] is Verdict.IDLE
+
+
+@pytest.fixture
+def dynamodb_clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def many_waiting(monkeypatch, dynamodb_clock):
+    """A source on a simulated DynamoDB: 20 partitions are due one a minute, and no more than 5 are counted."""
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.creating.PARALLEL", 1)
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.store.LOOK", 5)
+    engine = Engine(dynamodb_clock.now)
+    store = DynamoDBStore(DynamoDBOptions(table_name="t"), dynamodb_clock, client=lambda _: engine)
+    store.setup()
+    flights = SourceCoordinator(store, "flights", "test")
+    flights.create_partitions(["free", *(f"k{number}" for number in range(20))])
+    for number in range(20):
+        flights.close(flights.acquire_partition(f"k{number}"), reopen_after=timedelta(minutes=number + 1))
+    yield flights
+    store.close()
+
+
+def test_e4_a_number_that_is_not_counted_further_is_no_evidence(many_waiting, dynamodb_clock):
+    """E4: each of these looks comes because a partition was due, though the number of those that wait is the same."""
+    judge = Judge(Terms(Until.COMPLETED, 10))
+
+    def look():
+        return judge.judge(Sight(many_waiting, 1024))
+
+    seen = verdicts(look, 3 * ENOUGH, lambda: dynamodb_clock.advance(timedelta(minutes=1)))
+    assert judge.still.waiting == 5
+    assert set(seen) == {Verdict.WAIT}
+    assert verdicts(look, ENOUGH)[-1] is Verdict.IDLE  # when none is due for a while
+
+
+def test_e4_a_fleet_on_dynamodb_takes_from_behind_the_first(flights, look):
+    """E4: its workers begin at places of their own among the first 300."""
+    keys = [f"k{number:03}" for number in range(400)]
+    flights.create_partitions(keys)
+    behind = iter(keys[290:])
+    assert Verdict.IDLE not in verdicts(
+        look, 2 * ENOUGH, lambda: flights.give_up(flights.acquire_partition(next(behind)))
+    )
 
 
 def test_e4_an_owner_whose_lease_was_just_reclaimed_was_at_work(store, flights, look):

@@ -77,6 +77,32 @@ def test_e13_a_block_without_files_is_refused_where_spark_writes_one(attempt: At
     assert (made.rows, made.bytes) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "file_format"), [("_a.parquet", "parquet"), ("p=1/.a.snappy.parquet", "parquet"), ("_a.txt.gz", "text")]
+)
+def test_e13_rows_in_files_that_readers_take_for_hidden(
+    attempt: Attempt, caplog: pytest.LogCaptureFixture, name: str, file_format: str
+) -> None:
+    """E13: a file that another library wrote; the partition was COMPLETED without its rows."""
+    block = attempt.open("clean")
+    write(block.path, 3, name)
+    Path(block.path, "_SUCCESS").touch()
+    with pytest.raises(OutputError) as caught:
+        attempt.finish(block, file_format=file_format)
+    assert f"has no file but {name!r}, and what begins with _ or . is hidden from readers" in str(caught.value)
+    write(block.path, 3, "part-0.parquet")
+    attempt.finish(block, file_format=file_format)
+    assert f"has {name!r}, which readers take for hidden" in caplog.text
+
+
+def test_e13_what_a_job_left_before_its_end_is_no_output(attempt: Attempt) -> None:
+    """E13: a write that was never committed leaves its working directory; that is no sign of a write of no rows."""
+    block = attempt.open("clean")
+    write(block.path, 3, "_temporary/0/part-0.parquet")
+    with pytest.raises(OutputError, match="has no file, although Spark writes one of parquet even for no rows"):
+        attempt.finish(block)
+
+
 @pytest.mark.parametrize(("file_format", "trace"), [("csv", None), ("json", None), ("parquet", "_SUCCESS")])
 def test_e13_a_block_without_files_is_warned_about(
     attempt: Attempt, caplog: pytest.LogCaptureFixture, file_format: str, trace: str | None

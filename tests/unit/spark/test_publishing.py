@@ -10,7 +10,8 @@ import pytest
 from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.outputs import published_manifests
+from airflow_coordination.outputs import collect, published_manifests
+from airflow_coordination.outputs.storage import join, normal_root, write_bytes
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.stores import open_store
 
@@ -25,8 +26,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> PartitionStore:
 class Job:
     """Publishes one small file, and so often."""
 
-    def __init__(self, store: PartitionStore, root: Path) -> None:
-        self.store, self.root = store, root
+    def __init__(self, store: PartitionStore, root: object) -> None:
+        self.store, self.root = store, normal_root(root)
         self.coordinator = SourceCoordinator(store, source="s", owner="a test", max_failures=100)
 
     def run(self, *datasets: str, mode: Mode = "append", close: object = False) -> None:
@@ -34,12 +35,11 @@ class Job:
         found = self.coordinator.get_next_partition()
         assert found is not None
         heartbeat = self.coordinator.heartbeat(found, lambda reason: None)
-        lease = PartitionLease(self.coordinator, found, heartbeat, str(self.root), None, lambda *_, **__: None)
+        lease = PartitionLease(self.coordinator, found, heartbeat, self.root, None, lambda *_, **__: None)
         try:
             for dataset in datasets:
                 with lease.publish(dataset, mode=mode, format="text") as block:
-                    Path(block.path).mkdir()
-                    Path(block.path, "part-0.txt").write_text("a row")
+                    write_bytes(join(block.path, "part-0.txt"), b"a row")
         except InvalidInputError as error:
             self.coordinator.fail(found, str(error), retry_after=timedelta(0))
             raise
@@ -104,3 +104,19 @@ def test_a11_each_remedy_works(job: Job, how: str) -> None:
     job.coordinator.retract("k", "me", "it is made once more")
     job.run("d", "d", "d")
     assert job.blocks() == 3
+
+
+@pytest.mark.parametrize("mode", ["append", "replace"])
+def test_b8_output_that_moves_to_another_storage_stays_readable(
+    store: PartitionStore, tmp_path: Path, mode: Mode
+) -> None:
+    """B8: a chain may not lead to another kind of storage, and yet one was published that did."""
+    places = [Job(store, tmp_path / "out"), Job(store, f"memory://{tmp_path.name}/out"), Job(store, tmp_path / "again")]
+    for number, job in enumerate(places, start=1):
+        job.run("d", "d", mode=mode, close={"n": number})
+        job.run("d", mode=mode, close={"n": number})
+        assert job.blocks() == 3 * number
+    [head] = store.heads("s|PARTITION", "d")
+    assert len(head.blocks) == 3, "a chain in each storage"
+    for job in places:
+        assert collect(store, "s", job.root, older_than=timedelta(0), dry_run=False).blocks == 0

@@ -10,7 +10,9 @@ from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.outputs.collector import collect
+from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.locate import StoreConfig
 from airflow_coordination.testing.forwarding import ForwardingStore
@@ -137,3 +139,79 @@ def test_c1_a_store_in_memory_may_be_shared_under_several_prefixes():
     assert [source for source, _ in plain.sources()] == ["a|s|PARTITION"]
     assert SourceCoordinator(two, "s", "x").get_next_partition() is None
     assert one.store_id == two.store_id == plain.store_id
+
+
+@pytest.fixture
+def before(block):
+    """The store as a version that dropped the prefix has left it: the work is under the name without it."""
+    plain = open_store(block["source_coordination"]["store"]["sql"]["url"])
+    plain.setup()
+    SourceCoordinator(plain, "flights", "a").create_partitions(["k"])
+    yield plain
+    plain.close()
+
+
+def test_c1_a_source_that_is_there_without_the_prefix_is_not_unknown(before, block, capsys):
+    """C1: after an upgrade, everybody who finds nothing names both, and what to do."""
+    for opened, other, remedy in (
+        (
+            open_store(block),
+            "partition_prefix='team': leads to 'team|flights|PARTITION'",
+            "leave out the partition_pre",
+        ),
+        (before, "partition_prefix=None: leads to 'trains|PARTITION'", "set 'team' as partition_prefix where"),
+    ):
+        source = "flights" if opened is not before else "trains"
+        if opened is before:
+            SourceCoordinator(before, "trains", "a", partition_prefix="team").create_partitions(["k"])
+        for look in ("check_known", "check_prefix"):
+            with pytest.raises(SettingsError) as refused:
+                getattr(SourceCoordinator(opened, source, "b"), look)()
+            assert other in str(refused.value)
+            assert remedy in str(refused.value)
+    assert command_line(["status", "--source", "flights", "--store", json.dumps(block)]) == 1
+    assert "it knows source 'flights' without a partition_prefix ('flights|PARTITION')" in capsys.readouterr().err
+
+
+def test_c1_no_source_under_the_prefix_is_said(before, block, capsys):
+    """C1: ``status`` was an empty list."""
+    assert command_line(["status", "--store", json.dumps(block)]) == 0
+    told = capsys.readouterr().err
+    assert "There is no source under partition_prefix 'team'; the store has 1 under: none" in told
+
+
+def test_c1_a_new_source_beside_its_namesake_is_warned_of_once(before, block, caplog):
+    """C1: it may be meant so, for deployments share stores; or it is the first thing an upgrade does."""
+    prefixed = open_store(block)
+    SourceCoordinator(prefixed, "flights", "b").create_partitions(["k"])
+    assert "Source team|flights|PARTITION is new in this store and shares nothing with flights|PARTITION" in caplog.text
+    assert "leave out the partition_prefix" in caplog.text
+    caplog.clear()
+    SourceCoordinator(prefixed, "flights", "b").create_partitions(["k2"])
+    SourceCoordinator(prefixed, "flights", "b").check_known()
+    SourceCoordinator(before, "flights", "b").check_known()
+    SourceCoordinator(prefixed, "ships", "b").create_partitions(["k"])
+    assert caplog.text == ""
+
+
+def test_c1_doctor_says_that_the_work_is_under_another_prefix(before, block, capsys):
+    """C1."""
+    at = ["doctor", "--store", json.dumps(block), "-o", "json"]
+    assert command_line(at) == 1
+    [found] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "partition prefix"]
+    assert (found["verdict"], found["found"]) == ("wrong", "'team': 0 of the 1 sources are under it")
+    assert "leave out the partition_prefix" in found["remedy"]
+    SourceCoordinator(open_store(block), "flights", "b").create_partitions(["k"])
+    command_line(at)
+    [found] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "partition prefix"]
+    assert (found["verdict"], found["found"]) == ("ok", "'team': 1 of the 2 sources are under it")
+
+
+def test_c1_a_drain_and_a_reader_that_find_nothing_name_both(before, block):
+    """C1: they ended with nothing done, and with "has no published output"."""
+    with pytest.raises(SettingsError, match=r"leads to 'team\|flights\|PARTITION'"):
+        drain(lambda spark, lease: Complete(), store=block, source="flights", spark=None)
+    with pytest.raises(OutputError) as refused:
+        read_completed(None, store=block, source="flights", dataset="clean")
+    told = "It knows 'flights|PARTITION', not 'team|flights|PARTITION': is the partition_prefix right?"
+    assert told in str(refused.value)
