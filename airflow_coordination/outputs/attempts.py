@@ -11,7 +11,7 @@ from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Fence
 from airflow_coordination.outputs.agreement import check_names, check_told
-from airflow_coordination.outputs.checks import check_something_written, check_unchanged
+from airflow_coordination.outputs.checks import check_can_be_read, check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import (
     MARKER,
@@ -154,6 +154,7 @@ class Attempt:
         check_told(manifest)
         if accept is not None:
             accept(manifest, self._finished)
+        check_can_be_read(manifest)
         write_bytes(manifest.address, manifest.to_bytes())
         self._finished.append(manifest)
         self._leave_trail(manifest)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from airflow_coordination.leases.names import storable
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import is_hidden_by_name
 from airflow_coordination.outputs.manifests import Manifest, digest_of
@@ -46,6 +47,35 @@ def check_something_written(manifest: Manifest, listed: Sequence[str], *, allow_
             "Write to block.path, or say lease.publish(…, allow_empty=True) where there may be nothing to write",
         )
     log.warning("Block of %s: %s has no data file, so no rows are published", what, manifest.directory)
+
+
+def check_can_be_read(manifest: Manifest) -> None:
+    """Refuse a block that would be published and that no reader could read.
+
+    :raises OutputError: when its manifest would not be understood, or a file has a name that is no text.
+    """
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    if odd := next((file.path for file in manifest.files if not _is_text(file.path)), None):
+        raise OutputError(
+            what, f"{manifest.directory}/{storable(odd)}", "has a name that is not UTF-8", "Give it another name"
+        )
+    try:
+        content = manifest.to_bytes()
+    except (TypeError, ValueError) as error:
+        problem = f"would have a manifest that cannot be written ({error})"
+        raise OutputError(what, manifest.directory, problem, "Give options as text") from error
+    try:
+        Manifest.from_bytes(content, manifest.address)
+    except OutputError as error:
+        problem = f"would have a manifest that nobody can read: it {error.problem}"
+        raise OutputError(what, manifest.directory, problem, "Give options as text") from error
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def check_unchanged(manifests: Iterable[Manifest]) -> None:

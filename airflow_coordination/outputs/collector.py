@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +22,7 @@ from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Fence, Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.layout import (
     ATTEMPT,
     BLOCK,
@@ -43,6 +45,7 @@ from airflow_coordination.outputs.storage import (
     list_directories,
     list_files,
     normal_root,
+    parent,
     read_bytes,
     unfinished_uploads,
     write_bytes,
@@ -127,6 +130,7 @@ def collect(
     :param unmarked_are_own: take ``unmarked`` directories for this store's. Say so only if no other store ever wrote
         this source below this root: what another one published there would be deleted.
     :raises InvalidInputError: for a negative ``older_than``.
+    :raises OutputError: when the storage cannot be used, or something may not be deleted; what may be, is.
     """
     positive("older_than", older_than, zero=True)
     root = attempts_root(normal_root(output_root))
@@ -208,17 +212,9 @@ class _Collection:
         collection finds them again.
         """
         uploads = [found for _, contents in self._losers for found in contents if isinstance(found, Upload)]
-        if not dry_run:
-            for attempt, marker in self._to_mark:
-                write_bytes(join(attempt.address, MARKER), marker.to_bytes())
-            for upload in uploads:
-                abort_upload(self._root, upload)
-            for address, _ in self._losers:
-                delete(address)
-            for attempt in self._attempts:
-                delete(join(attempt.address, MARKER))
-                delete_if_empty(attempt.address)
         self._tell_unmarked()
+        if not dry_run:
+            self._delete(uploads)
         files = [found for _, contents in self._losers for found in contents if isinstance(found, StoredFile)]
         return Collected(
             blocks=len(self._losers),
@@ -232,6 +228,30 @@ class _Collection:
             unmarked=tuple(self._apart[Standing.NOBODYS][:SAMPLE]),
             dry_run=dry_run,
         )
+
+    def _delete(self, uploads: Iterable[Upload]) -> None:
+        """Delete what may be deleted, and only then say what may not: it must not keep the rest for ever.
+
+        :raises OutputError: about the first that was denied.
+        """
+        denied: dict[str, OutputError] = {}
+        for attempt, marker in self._to_mark:
+            with _noted(denied, attempt.address):
+                write_bytes(join(attempt.address, MARKER), marker.to_bytes())
+        for upload in uploads:
+            with _noted(denied, join(self._root, upload.path)):
+                abort_upload(self._root, upload)
+        for address, _ in self._losers:
+            with _noted(denied, parent(address)):
+                delete(address)
+        for attempt in self._attempts:
+            if attempt.address not in denied:
+                with _noted(denied, attempt.address):
+                    delete(join(attempt.address, MARKER))
+                    delete_if_empty(attempt.address)
+        for error in denied.values():
+            more = f", and so are {len(denied) - 1} more; the rest is deleted" if len(denied) > 1 else ""
+            raise OutputError(error.what, error.address, f"{error.problem}{more}", error.remedy)
 
     def _tell_unmarked(self) -> None:
         unmarked = self._apart[Standing.NOBODYS]
@@ -275,6 +295,17 @@ class _Collection:
         self._kept += len(attempt.blocks) - len(losers)
         if len(losers) == len(attempt.blocks):
             self._attempts.append(attempt)
+
+
+@contextmanager
+def _noted(denied: dict[str, OutputError], address: str) -> Iterator[None]:
+    """Note what is denied by the address that it is in, and let the rest go on; anything else is an outage."""
+    try:
+        yield
+    except OutputError as error:
+        if not isinstance(error.__cause__, PermissionError):
+            raise
+        denied.setdefault(address, error)
 
 
 def _places(partition: Partition | None, heads: Iterable[HeadRecord]) -> Iterator[str]:

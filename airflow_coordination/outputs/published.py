@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from airflow_coordination.leases.names import agreed_prefix, compose_source
+from airflow_coordination.leases.blocks import MAX_DATASET_BYTES
+from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -35,8 +36,10 @@ def published_manifests(
     :param source: the source's name.
     :param dataset: the dataset.
     :param partition_prefix: the source's prefix; the store's own by default.
+    :raises InvalidKeyError: when the source or dataset is no text.
     :raises OutputError: when a manifest is missing or was changed.
     """
+    check_key(dataset, "dataset", MAX_DATASET_BYTES)  # no dataset would be all of them
     found: list[Manifest] = []
     for page in head_pages(store, source_identifier(store, source, partition_prefix), dataset):
         found += follow([(head.source, head.key, reference) for head in page for reference in references(head.blocks)])

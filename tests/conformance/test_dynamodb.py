@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
+from tests.integration.dynamodb.engine import patient_client
 
 pytestmark = [pytest.mark.slow, pytest.mark.kit]
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.kit]
 @cache
 def _client(endpoint: str) -> Any:
     """One client for all tests on an engine: making one takes longer than most tests."""
-    return make_client(DynamoDBOptions(table_name="any", region="us-east-1", endpoint_url=endpoint))
+    return patient_client(endpoint)
 
 
 def _factory(endpoint: str) -> StoreFactory:

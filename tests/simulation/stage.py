@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 from airflow_coordination.leases.clock import Randomness
@@ -34,7 +35,7 @@ class Stage:
     """
 
     def __init__(self, seed: int, make_place: MakePlace, cut: Cut = WHOLE) -> None:
-        self.draw = draw = random.Random(seed)
+        self.seed, self.draw = seed, (draw := random.Random(seed))
         self.world = World()
         temper, gusts = draw.choice((0.3, 1.0, 1.0, 2.0)), draw.choice((0.0, 0.0, 0.3, 0.6))
         self.weather = Weather(random.Random(f"weather {seed}"), temper, cut.without, gusts)
@@ -62,13 +63,19 @@ class Stage:
             self.place.seen_by(process),
             SOURCE,
             f"{HOST}/dag/run/{task}/0/{tries}",
-            settings=self.settings,
+            settings=self._settings_of(task),
             clock=clock,
             randomness=Randomness(self.draw),
         )
         recorded = RecordedCoordinator(coordinator, self.log, process.name)
         self.started.append((process, recorded, coordinator))
         return process, recorded, clock
+
+    def _settings_of(self, task: str) -> Settings:
+        """Return a task's own settings: its limit of lost leases travels with its leases, and no other is asked."""
+        usual = self.settings.max_lost_leases
+        limit = random.Random(f"limit {self.seed} {task}").choice((usual, usual, usual, 1, 2, 20))
+        return replace(self.settings, max_lost_leases=limit)
 
     def clear(self) -> None:
         """End what still lives, and remove the store."""

@@ -35,7 +35,7 @@ class Violation:
 
 
 def check(operations: Sequence[Operation], settings: Settings, behind: float = 0.0) -> list[Violation]:
-    """Return what a history breaks: S1, S3, S5 to S8, S12 (see the rules below).
+    """Return what a history breaks: S1, S3, S5 to S8, S12, L5 (see the rules below).
 
     :param operations: all calls on one source, in the order in which they were made.
     :param settings: as the source's coordinators have them.
@@ -58,7 +58,7 @@ def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def each_partition_is_linearizable(operations: Iterable[Operation], model: Model) -> Iterator[Violation]:
-    """S5 with S2, S3, S6, S7, S8 and S12 in it: some order of the calls explains every answer by the state table."""
+    """S5 with S2, S3, S6, S7, S8, S12, L5 in it: some order of the calls explains every answer by the state table."""
     for key, calls in by_partition(operations).items():
         try:
             stuck = explain(model, calls)

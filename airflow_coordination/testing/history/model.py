@@ -46,6 +46,9 @@ class State(NamedTuple):
     :param generation: grows with create, reset, and close without state.
     :param creator: process and number of the call that created it, remembered when it is deleted.
     :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
+    :param wrote: whether the tenure's owner has surely written, a renewal too: only then its loss counts.
+    :param lost: the fewest and the most leases that may have been lost in a row.
+    :param limit: so many of them park it: the tenure's own limit, ``None`` where nobody has heard it.
     :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
         of it, may find it too and give it back, until the owner's first write.
     """
@@ -63,6 +66,9 @@ class State(NamedTuple):
     failures: int = 0
     free_at: float = 0.0
     creator: Creator = None
+    wrote: bool = False
+    lost: tuple[int, int] = (0, 0)
+    limit: int | None = None
     found: int = 0
 
     def held_under(self, fence: tuple[int, str] | None) -> bool:
@@ -149,26 +155,23 @@ class Model:
             yield _taken(state, state.token + 1, made.invoked)
             return
         found = made.result
-        if found["token"] > state.token and _same_work(state, made):
-            yield state._replace(
-                status=ASSIGNED,
-                token=found["token"],
-                nonce=found["nonce"],
-                writer="",
-                chain=-1,
-                free_at=found["expires"],
-            )
+        limit = found.get("limit")
+        if found["token"] <= state.token or _is_at_its_last(state) or made.given.get("limit", limit) != limit:
+            return
+        taken = _taken(state, found["token"], found["expires"])
+        if _same_work(taken, made):
+            yield _counted(taken, made)._replace(nonce=found["nonce"], limit=limit)
 
     def _adopt(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
             yield state
         elif state.held_under(made.fence):
-            yield _prolonged(state, made)
+            yield _prolonged(state, made)._replace(wrote=True)
         elif state.status == ASSIGNED and state.nonce.startswith("?") and made.result["token"] == state.token:
-            known = state._replace(nonce=made.result["nonce"], found=state.token)  # now it is known who took it
-            yield _prolonged(known, made)
+            known = state._replace(nonce=made.result["nonce"], found=state.token, limit=made.result.get("limit"))
+            yield _prolonged(known, made)._replace(wrote=True)  # now it is known who took it
         elif made.result["token"] > state.token:  # an acquisition without an answer, found by the task's next try
-            yield from (taken._replace(found=taken.token) for taken in self._acquire(state, made))
+            yield from (taken._replace(found=taken.token, wrote=True) for taken in self._acquire(state, made))
 
     # -- owning -----------------------------------------------------------------------------------------------
 
@@ -182,7 +185,7 @@ class Model:
 
     def _renew(self, state: State, made: Operation) -> Iterator[State]:
         if state.held_under(made.fence):
-            yield _prolonged(state, made)
+            yield _prolonged(state, made)._replace(wrote=True)
 
     def _save(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
@@ -192,7 +195,8 @@ class Model:
     def _complete(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
             published = publish(state, made.given["blocks"])
-            yield state._replace(status=COMPLETED, staged=(), published=published, failures=0, free_at=NEVER)
+            done = state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
+            yield done._replace(failures=0, lost=(0, 0))
 
     def _close(self, state: State, made: Operation) -> Iterator[State]:
         if not _in_chain(state, made):
@@ -206,6 +210,7 @@ class Model:
             published=publish(state, made.given["blocks"]),
             closed=count,
             failures=0,
+            lost=(0, 0),
             progress=progress,
             generation=state.generation + (progress is None),
             free_at=NEVER if done else made.invoked - self.behind + made.given["after"],
@@ -260,10 +265,12 @@ class Model:
             return
         for before in _unseen(state, made):
             if before.token == found["token"] and _shows(before, made) and _same_work(before, made):
-                yield before
-        if found["token"] > state.token and state.due(made.answered) and _same_work(state, made):
+                yield _counted(before, made)
+        if found["token"] > state.token and state.due(made.answered):
             taken = _taken(state, found["token"], 0.0)
-            yield taken if found["status"] == ASSIGNED else taken._replace(status=FREED)
+            taken = taken if found["status"] == ASSIGNED else _reclaimed(taken)
+            if _same_work(taken, made):
+                yield _counted(taken, made)
 
     def _published(self, state: State, made: Operation) -> Iterator[State]:
         shown = {dataset: digests for dataset, _, digests in state.published}
@@ -284,7 +291,7 @@ def _in_chain(state: State, made: Operation) -> bool:
 
 
 def _written(state: State, made: Operation) -> State:
-    return state._replace(writer=made.process, chain=made.number)
+    return state._replace(writer=made.process, chain=made.number, wrote=True)
 
 
 def _prolonged(state: State, made: Operation) -> State:
@@ -294,11 +301,44 @@ def _prolonged(state: State, made: Operation) -> State:
 
 def _taken(state: State, token: int, free_at: float) -> State:
     """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
-    return state._replace(status=ASSIGNED, token=token, nonce="?", writer="", chain=-1, free_at=free_at)
+    return state._replace(
+        status=ASSIGNED,
+        token=token,
+        nonce="?",
+        writer="",
+        chain=-1,
+        free_at=free_at,
+        wrote=False,
+        lost=_lost(state, token - state.token - 1),
+        limit=None,
+    )
+
+
+def _lost(state: State, unheard: int = 0) -> tuple[int, int]:
+    """Return the leases lost in a row when the state's own is, if it has one, and ``unheard`` tenures after it."""
+    least, most = state.lost
+    held = state.status == ASSIGNED
+    return least + (held and state.wrote), most + held + unheard
+
+
+def _is_at_its_last(state: State) -> bool:
+    """Return whether the lease surely parks the partition when it is lost, so that nobody takes it over."""
+    return state.status == ASSIGNED and state.wrote and state.limit is not None and _lost(state)[0] >= state.limit
 
 
 def _reclaimed(state: State) -> State:
-    return state._replace(status=FREED, free_at=0.0)
+    """Return the state when its lease was lost: parked by the lease's own limit, free, or nobody can tell which."""
+    after = state._replace(status=FREED, free_at=0.0, lost=_lost(state))
+    if _is_at_its_last(state):
+        return after._replace(status=CLOSED, free_at=NEVER)
+    surely_free = state.limit is not None and after.lost[1] < state.limit
+    return after._replace(status=UNASSIGNED) if surely_free else after
+
+
+def _counted(state: State, made: Operation) -> State:
+    """Return the state when it was read how many leases are lost."""
+    lost = made.result.get("lost")
+    return state if lost is None else state._replace(lost=(lost, lost))
 
 
 def _same_work(state: State, made: Operation) -> bool:
@@ -308,6 +348,7 @@ def _same_work(state: State, made: Operation) -> bool:
         found["progress"] == state.progress
         and found["closed"] == state.closed
         and found["failures"] == state.failures
+        and state.lost[0] <= found.get("lost", state.lost[0]) <= state.lost[1]
         and [block.digest for block in found["blocks"]] == [block.digest for block in state.staged]
     )
 
@@ -354,7 +395,8 @@ def _acted(state: State, kind: Kind) -> State:
         return State(token=state.token, published=state.published, generation=state.generation, creator=state.creator)
     if kind is Kind.RESET:
         return _fresh(state, state.creator)
-    return state._replace(status=UNASSIGNED, free_at=0.0, failures=0 if kind is Kind.REOPEN else state.failures)
+    free = state._replace(status=UNASSIGNED, free_at=0.0)
+    return free._replace(failures=0, lost=(0, 0)) if kind is Kind.REOPEN else free
 
 
 Step = Callable[[Model, State, Operation], Iterator[State]]

@@ -50,6 +50,8 @@ def seen(partition: Partition | None) -> Result:
         "blocks": outputs(partition.staged),
         "closed": partition.closed_count,
         "failures": partition.failures,
+        "lost": partition.lost_leases,
+        "limit": partition.max_lost_leases,
     }
 
 
@@ -73,15 +75,17 @@ class RecordedCoordinator:
 
     def get_next_partition(self, hint: str | None = None) -> Lease | None:
         """See :meth:`SourceCoordinator.get_next_partition`; its supplier is called with :meth:`run_supplier`."""
-        made = self._call(Kind.ACQUIRE)
+        made = self._call(Kind.ACQUIRE, given=self._limit)
         return self._leased(made, lambda: self.coordinator.get_next_partition(hint=hint))
 
     def acquire_partition(self, key: str) -> Lease | None:
         """See :class:`SourceCoordinator`, here and below."""
-        return self._leased(self._call(Kind.ACQUIRE, key), lambda: self.coordinator.acquire_partition(key))
+        made = self._call(Kind.ACQUIRE, key, given=self._limit)
+        return self._leased(made, lambda: self.coordinator.acquire_partition(key))
 
     def retake(self, key: str) -> Lease | None:  # noqa: D102
-        return self._leased(self._call(Kind.RETAKE, key), lambda: self.coordinator.retake(key))
+        made = self._call(Kind.RETAKE, key, given=self._limit)
+        return self._leased(made, lambda: self.coordinator.retake(key))
 
     def adopt(self, key: str, fence: Fence) -> Lease | None:  # noqa: D102
         made = self._call(Kind.ADOPT, key, fence)
@@ -133,7 +137,7 @@ class RecordedCoordinator:
 
     def complete_and_get_next(self, lease: Lease, blocks: Sequence[Block] = ()) -> Lease | None:  # noqa: D102
         made = self._call(Kind.COMPLETE, lease.key, lease.fence, {"blocks": outputs(blocks)})
-        following = self._call(Kind.ACQUIRE)
+        following = self._call(Kind.ACQUIRE, given=self._limit)
         try:
             found = self._told(made, lambda: self.coordinator.complete_and_get_next(lease, blocks))
         except CoordinationError:
@@ -207,6 +211,11 @@ class RecordedCoordinator:
 
     def global_state(self) -> dict[str, Any]:  # noqa: D102
         return self._told(self._call(Kind.STATE), self.coordinator.global_state, lambda state: {"state": state})
+
+    @property
+    def _limit(self) -> Result:
+        """What is given with every acquisition: the limit that is to travel with the lease."""
+        return {"limit": self.coordinator.settings.max_lost_leases}
 
     # -- noting -----------------------------------------------------------------------------------------------
 

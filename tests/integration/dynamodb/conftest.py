@@ -8,18 +8,16 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.dynamodb.engine import REGION, Engine
+from tests.integration.dynamodb.engine import Engine, patient_client
 from tests.integration.dynamodb.places import Place
 
 TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), "moto"]
 
 
 def _engine(endpoint: str) -> Iterator[Engine]:
-    options = DynamoDBOptions(table_name="any", region=REGION, endpoint_url=endpoint)
-    with closing(make_client(options)) as client:
+    with closing(patient_client(endpoint)) as client:
         yield Engine(endpoint, client)
 
 

@@ -6,10 +6,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import boto3
+from botocore.config import Config
+
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.client import CONFIG
 
 REGION = "us-east-1"
+PATIENT = CONFIG.merge(Config(connect_timeout=60, read_timeout=60))
+"""The store's own, for tests that ask once: beside busy neighbours an engine is silent for more than five seconds."""
+
+
+def patient_client(endpoint: str) -> Any:
+    """Return a client as the store makes it, which waits longer."""
+    return boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint, config=PATIENT)
 
 
 @dataclass(frozen=True)

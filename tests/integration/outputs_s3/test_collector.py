@@ -167,3 +167,22 @@ def test_e2_published_output_survives_whatever_its_root_is_called(coordinator, r
     assert found.blocks == 1
     assert len(published_manifests(coordinator.store, "flights", "clean")) == 1
     assert not [key for key in keys() if directory_of(loser).endswith(key.rpartition("/")[0])]
+
+
+def test_what_may_not_be_deleted_does_not_keep_the_rest(coordinator, root, run, s3, bucket, keys) -> None:
+    """One directory that another user wrote, and nothing behind it was ever collected."""
+    coordinator.create_partitions(["a", "b"])
+    attempts = []
+    for _ in range(3):
+        lease = acquired(coordinator)
+        attempts.append(attempt := attempt_of(coordinator, lease, root))
+        block_of(attempt)
+        coordinator.fail(lease, "no", retry_after=timedelta(hours=1))
+    denied = sorted(attempt.directory.removeprefix(f"s3a://{bucket}/") for attempt in attempts)[0]
+    deny(s3, bucket, "s3:DeleteObject", objects=f"{denied}/*")
+    with pytest.raises(OutputError, match=r"Cannot delete: .* denies access"):
+        run()
+    assert {key.partition("/_block=")[0].removesuffix("/_attempt.json") for key in keys()} == {denied}
+    assert f"{denied}/_attempt.json" in keys()
+    s3.delete_bucket_policy(Bucket=bucket)
+    assert (run().blocks, keys()) == (1, [])

@@ -32,7 +32,6 @@ MUTANTS = (
         " max_lost_leases)\n",
         "    return True\n",
         "L5: a poison partition is never parked",
-        _kit("test_at_the_last_lost_lease_only_a_sweep_acts"),
     ),
     Mutant(
         "phantoms count as lost leases",
@@ -48,7 +47,6 @@ MUTANTS = (
         "    return partition.confirmed or partition.last_op != partition.nonce\n",
         "    return partition.last_op != partition.nonce\n",
         "L5: work that kills its process before it saves is never parked",
-        _kit("test_a_renewal_alone_makes_a_lost_lease_count"),
     ),
     Mutant(
         "last lost lease does not park",
@@ -56,7 +54,6 @@ MUTANTS = (
         "    if counts and lost >= lost_leases_limit(partition, max_lost_leases):\n",
         "    if counts and lost > lost_leases_limit(partition, max_lost_leases):\n",
         "L5: a poison partition is not parked at its maximum",
-        _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
     ),
     Mutant(
         "judged by the judge's own limit",
@@ -64,7 +61,6 @@ MUTANTS = (
         "    return own if partition.max_lost_leases is None else partition.max_lost_leases\n",
         "    return own\n",
         "E11: a sensor parks by its own setting what a task has acquired with another",
-        _kit("test_e11_a_sensors_sweep_judges_by_the_workers_setting"),
     ),
     Mutant(
         "parked by a phantom with a stricter limit",
@@ -80,7 +76,6 @@ MUTANTS = (
         "        max_lost_leases=tenancy.max_lost_leases,\n",
         "",
         "E11: an operator's limit has no effect where others sweep",
-        _kit("test_e11_the_leases_limit_is_in_force_not_the_judges"),
     ),
     Mutant(
         "lost leases outlive a success",
@@ -88,7 +83,6 @@ MUTANTS = (
         "        lost_leases=write.lost_leases,\n",
         "",
         "A14: a partition that reopens for ever is parked by lost leases that are not in a row",
-        _kit("test_a14_a_close_forgets_lost_leases"),
     ),
     Mutant(
         "reclaimed to the end of the line",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,8 +44,8 @@ class Source:
         self.first, self.second = self.owner("first"), self.owner("second")
         self.first.create_partitions(["a"])
 
-    def owner(self, name: str, number: int = 1) -> RecordedCoordinator:
-        one = SourceCoordinator(self.store, "flights", f"h/d/r/{name}/0/{number}", settings=SETTINGS, clock=self.clock)
+    def owner(self, name: str, number: int = 1, settings: Settings = SETTINGS) -> RecordedCoordinator:
+        one = SourceCoordinator(self.store, "flights", f"h/d/r/{name}/0/{number}", settings=settings, clock=self.clock)
         return RecordedCoordinator(one, self.log, name)
 
     def acquired(self, by: RecordedCoordinator) -> Lease:
@@ -197,6 +198,91 @@ def test_s1_one_nonce_for_two_is_found(source: Source) -> None:
     first, second = [made for made in source.log.operations if made.kind is Kind.ACQUIRE]
     second.result = {**second.result, "nonce": first.result["nonce"]}
     assert "S1" in source.broken
+
+
+def lost_twice(source: Source) -> None:
+    """Lose two leases whose limit is two, the second one to a sweep with another limit; look at what came of it."""
+    worker = source.owner("worker", settings=replace(SETTINGS, max_lost_leases=2))
+    sweeper = source.owner("sweeper", settings=replace(SETTINGS, max_lost_leases=20))
+    for _ in range(2):
+        worker.renew(source.acquired(worker))
+        source.clock.advance(timedelta(minutes=2))
+    sweeper.sweep()
+    sweeper.partition("a")
+
+
+def falsify(made: Operation, **result: object) -> None:
+    made.result = {**made.result, **result}
+
+
+def test_e11_l5_leases_lost_under_their_own_limit_are_explained(source: Source) -> None:
+    """E11, L5: the checker did not know them; parked by their limit, whoever sweeps."""
+    lost_twice(source)
+    assert source.last(Kind.READ).result["parked"]
+    source.second.act(Action.REOPEN, "a")
+    source.second.complete(source.acquired(source.second))
+    source.second.partition("a")
+    assert source.broken == []
+
+
+def test_e11_l5_what_is_free_at_its_last_lost_lease_is_found(source: Source) -> None:
+    """E11, L5: as if the sweeper's own limit had been in force."""
+    lost_twice(source)
+    falsify(source.last(Kind.READ), status="UNASSIGNED", parked=False)
+    assert source.broken == ["S5"]
+
+
+def test_e11_l5_what_is_parked_before_its_last_lost_lease_is_found(source: Source) -> None:
+    """E11, L5: as if a stricter sweeper's limit had been in force."""
+    taken_over(source)
+    source.clock.advance(timedelta(minutes=2))
+    source.first.sweep()
+    source.first.partition("a")
+    assert source.broken == []
+    falsify(source.last(Kind.READ), status="CLOSED", parked=True)
+    assert source.broken == ["S5"]
+
+
+def test_e11_l5_an_acquisition_at_the_last_lost_lease_is_found(source: Source) -> None:
+    """E11, L5: only a sweep acts then."""
+    worker = source.owner("worker", settings=replace(SETTINGS, max_lost_leases=1))
+    worker.renew(source.acquired(worker))
+    source.clock.advance(timedelta(minutes=2))
+    made = source.log.call("second", Kind.ACQUIRE, "a", None, {"limit": 5})
+    lease = {**source.last(Kind.RENEW).result, **source.log.operations[1].result}
+    source.log.answer(made, Told.OK, {**lease, "token": 2, "nonce": "n", "lost": 1, "limit": 5})
+    assert source.broken == ["S5"]
+    source.log.operations[1].result = {**source.log.operations[1].result, "limit": 2}  # then it was not the last one
+    source.log.operations[1].given = {"limit": 2}
+    assert source.broken == []
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_e11_l5_a_wrong_number_of_lost_leases_is_found(source: Source, lost: int) -> None:
+    """E11, L5: one lease was lost, and its owner had written."""
+    taken_over(source)
+    assert source.last(Kind.ACQUIRE).result["lost"] == 1
+    falsify(source.last(Kind.ACQUIRE), lost=lost)
+    assert source.broken == ["S5"]
+
+
+def test_a14_l5_lost_leases_that_outlive_a_success_are_found(source: Source) -> None:
+    """A14, L5: they count in a row."""
+    _, mine = taken_over(source)
+    source.second.close(mine, timedelta(0))
+    source.second.partition("a")
+    assert source.last(Kind.READ).result["lost"] == 0
+    assert source.broken == []
+    falsify(source.last(Kind.READ), lost=1)
+    assert source.broken == ["S5"]
+
+
+def test_e11_a_lease_without_its_acquirers_limit_is_found(source: Source) -> None:
+    """E11: whoever sweeps would judge by its own."""
+    source.acquired(source.first)
+    assert source.broken == []
+    falsify(source.last(Kind.ACQUIRE), limit=None)
+    assert source.broken == ["S5"]
 
 
 def created_again(source: Source) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,6 +95,40 @@ def test_e13_rows_in_files_that_readers_take_for_hidden(
     write(block.path, 3, "part-0.parquet")
     attempt.finish(block, file_format=file_format)
     assert f"has {name!r}, which readers take for hidden" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"a": {"b": {"c": {"d": 1}}}}, "would have a manifest that nobody can read: it is no manifest"),
+        ({"a": float("nan")}, "would have a manifest that cannot be written (Out of range float"),
+        ({"a": {1}}, "would have a manifest that cannot be written (Object of type set"),
+    ],
+)
+def test_b8_a_manifest_that_nobody_could_read_is_not_written(attempt: Attempt, options: Any, problem: str) -> None:
+    """B8: what readers refuse was published all the same, and then the whole dataset could not be read."""
+    block = attempt.open("clean")
+    write(block.path, 3)
+    with pytest.raises(OutputError) as caught:
+        attempt.finish(block, options=options)
+    assert problem in str(caught.value)
+    assert not Path(block.path, "_manifest.json").exists()
+
+
+def test_b8_a_file_whose_name_is_no_text_is_refused(attempt: Attempt) -> None:
+    """B8: Spark cannot open it, so that the dataset could not be read."""
+    block = attempt.open("clean")
+    write(block.path, 3)
+    os.rename(Path(block.path, "part-0.parquet"), os.fsencode(block.path) + b"/\xff.parquet")
+    with pytest.raises(OutputError, match=r"\\udcff.parquet has a name that is not UTF-8"):
+        attempt.finish(block)
+
+
+@pytest.mark.parametrize("dataset", [None, "", 7])
+def test_b8_a_dataset_that_is_none_is_not_all_of_them(dataset: Any) -> None:
+    """B8: ``None`` read all datasets as if they were one."""
+    with pytest.raises(InvalidKeyError, match="dataset="):
+        published_manifests(open_store("memory://"), "flights", dataset)
 
 
 def test_e13_what_a_job_left_before_its_end_is_no_output(attempt: Attempt) -> None:

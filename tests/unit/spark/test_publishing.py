@@ -10,6 +10,7 @@ import pytest
 from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs import collect, published_manifests
 from airflow_coordination.outputs.storage import join, normal_root, write_bytes
 from airflow_coordination.spark.lease import PartitionLease
@@ -47,6 +48,10 @@ class Job:
             self.coordinator.complete(found, lease.blocks)
         else:
             self.coordinator.close(found, timedelta(0), close, blocks=lease.blocks)
+
+    def head(self, dataset: str = "d") -> HeadRecord:
+        [found] = self.store.heads("s|PARTITION", dataset)
+        return found
 
     def blocks(self, dataset: str = "d") -> int:
         return len(published_manifests(self.store, "s", dataset))
@@ -120,3 +125,22 @@ def test_b8_output_that_moves_to_another_storage_stays_readable(
     assert len(head.blocks) == 3, "a chain in each storage"
     for job in places:
         assert collect(store, "s", job.root, older_than=timedelta(0), dry_run=False).blocks == 0
+
+
+def test_e16_what_is_added_after_a_retract_follows_nothing_of_before(job: Job) -> None:
+    """E16: neither the next pass of the same generation, nor ``"append"``, nor a partition that is created again."""
+    job.run("d", "d", close={"row": 1})
+    job.coordinator.retract("k", "me", "wrong")
+    assert (job.blocks(), job.head().rows) == (0, 0)
+    job.run("d", mode="replace", close={"row": 2})
+    job.run("d", mode="replace")
+    assert (job.blocks(), [block.follows for block in job.head().blocks]) == (2, [None])
+    job.coordinator.retract("k", "me", "wrong")
+    job.coordinator.reset("k", "me", "again")
+    job.run("d")
+    assert job.blocks() == 1
+    forget(job, "purge")
+    job.coordinator.create_partitions(["k"])
+    job.coordinator.retract("k", "me", "wrong")
+    job.run("d")
+    assert job.blocks() == 1
