@@ -92,7 +92,7 @@ class PartitionStore(Protocol):
         """Reopen and reclaim what is due."""
 
     def act(self, write: Act) -> Answer:
-        """Carry out a person's action."""
+        """Carry out a person's action, audited in the same step, in which a retract empties the head records, too."""
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, read so that every acknowledged write is seen."""

@@ -85,6 +85,21 @@ MUTANTS = (
         "A14: a partition that reopens for ever is parked by lost leases that are not in a row",
     ),
     Mutant(
+        "retracted beside staged blocks",
+        _STEPS,
+        "        return None if partition.staged else replace(partition, last_op=write.op, updated_at=now)\n",
+        "        return replace(partition, last_op=write.op, updated_at=now)\n",
+        "S12: what was retracted comes back with the block that follows it",
+        _kit("test_e16_retract_is_refused_while_blocks_are_staged"),
+    ),
+    Mutant(
+        "retracted for nobody",
+        "leases.publication",
+        "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None)\n",
+        "    return replace(head, published_at=None)\n",
+        "S12: readers go on seeing what was taken back",
+    ),
+    Mutant(
         "reclaimed to the end of the line",
         _STEPS,
         "lost_leases=lost, rank=Rank.CRASHED, available_at=available)",

@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "collector takes what is followed",
         _COLLECTOR,
-        "for address, contents in attempt.blocks.items() if address not in followed}",
-        "for address, contents in attempt.blocks.items()}",
+        "for address, contents in attempt.blocks.items() if place_of(address) not in followed",
+        "for address, contents in attempt.blocks.items()",
         "S12: published files are deleted",
         _collected("test_s12_what_counts_survives_and_losers_go"),
     ),
