@@ -59,14 +59,17 @@ def snapshot(postgres_store_url: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def later(store: PostgresStore) -> Callable[[float], None]:
-    """Lets time go by, by which the store decides when to look for the floors again."""
+def later(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], float]:
+    """Lets time go by, by which the store decides when to look for the floors again; all looks count as slow ones."""
+    monkeypatch.setattr(used_up, "SHARE", 1e9)
+    monkeypatch.setattr(used_up, "_AGAIN", 0)
     seconds = [0.0]
-    store._used_up.clock = lambda: seconds[0]
 
-    def pass_by(more: float) -> None:
+    def pass_by(more: float = 0.01) -> float:
         seconds[0] += more
+        return seconds[0]
 
+    store._used_up.clock = pass_by
     return pass_by
 
 
@@ -145,7 +148,7 @@ def _creating(elsewhere: psycopg.Connection, store: PostgresStore, keys: list[st
 
 
 def test_e15_a_page_that_is_still_being_created_is_found_at_once(
-    store: PostgresStore, elsewhere: psycopg.Connection, postgres_store_url: str, later: Callable[[float], None]
+    store: PostgresStore, elsewhere: psycopg.Connection, postgres_store_url: str, later: Callable[[float], float]
 ) -> None:
     """E15, L3: a later page is used up before the earlier one can be seen; no floor passes its place."""
     store.create(creation(_keys("first", 10)))
@@ -182,7 +185,7 @@ def test_e15_a_writer_of_before_holds_the_floors_back(
 
 
 def test_e15_what_comes_above_and_beside_the_floors_is_found(
-    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], None]
+    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], float]
 ) -> None:
     """E15: later pages of smaller and of greater priority, what comes back, and a deleted one that is made again."""
     store.create(creation(_keys("used", 20)))
@@ -207,7 +210,7 @@ def test_e15_what_comes_above_and_beside_the_floors_is_found(
 
 
 def test_e15_what_nobody_could_expect_is_found_by_the_next_look_at_all(
-    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], None]
+    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], float]
 ) -> None:
     """E15: a clock decides when, and never whether; here a person writes a row of the queue."""
     store.create(creation(["a", "b"]))
@@ -227,7 +230,7 @@ def test_e15_what_nobody_could_expect_is_found_by_the_next_look_at_all(
     "goes_back", ["SELECT setval('coordination_pages', 1)", "ALTER SEQUENCE coordination_pages RESTART"]
 )
 def test_e15_floors_of_another_server_are_forgotten(
-    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], None], goes_back: str
+    store: PostgresStore, elsewhere: psycopg.Connection, later: Callable[[float], float], goes_back: str
 ) -> None:
     """E15: after a failover that lost pages, their numbers are given again."""
     for key in ("a", "b", "c"):
