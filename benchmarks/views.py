@@ -1,84 +1,204 @@
-"""What a look at a large source costs on PostgreSQL: python -m benchmarks.views [partitions]; prints milliseconds.
+"""What looks at a large source cost on PostgreSQL, beside the version before: python -m benchmarks.views [partitions].
 
-The column "before" is the statement of the version before, on the same rows and without the indexes of views (decision
-13); for the first parked ones, the first of the pages that it read.
+Both versions run on the same rows in one server: this one, and the one before decision 13 from the repository's own
+history. Milliseconds are the fewest of some tries; rows are those read in the table, entries those read in its indexes,
+as the server counts them. Then the store of the version before is migrated while its own code goes on acquiring and
+completing, and the longest wait of such a step is printed.
 """
 
 from __future__ import annotations
 
+import json
+import select
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.indexes import VIEWS
 from airflow_coordination.testing.postgres import fresh_database, private_postgres
-from tests.integration.stores.filling import SOURCE, fill
 
+BEFORE = "cde2caa^"
+ROOT = Path(__file__).parents[1]
+SOURCE = "flights"
 TIMES = 5
-_OF = f"FROM coordination_partitions WHERE source_identifier = '{SOURCE}|PARTITION' AND deleted = 0"
-_PAGE = f"SELECT * {_OF} AND source_partition_status = '{{}}' ORDER BY source_partition_key LIMIT {{}}"
-_OUTLOOK = f"""SELECT sum(CASE WHEN status <> 'COMPLETED' AND due <= 0 THEN 1 ELSE 0 END),
-    sum(CASE WHEN status = 'ASSIGNED' AND due > 0 THEN 1 ELSE 0 END),
-    sum(CASE WHEN status IN ('UNASSIGNED', 'CLOSED') AND due > 0 THEN 1 ELSE 0 END),
-    sum(CASE WHEN status <> 'COMPLETED' AND due IS NULL THEN 1 ELSE 0 END),
-    sum(CASE WHEN status = 'COMPLETED' THEN 1 ELSE 0 END), min(CASE WHEN due > 0 THEN due END)
-    FROM (SELECT source_partition_status AS status, CASE source_partition_status WHEN 'UNASSIGNED' THEN available_at
-        WHEN 'CLOSED' THEN reopen_at WHEN 'ASSIGNED' THEN partition_ownership_timeout END AS due {_OF}) AS living"""
-BEFORE = {
-    "counts": f"SELECT source_partition_status, count(*) {_OF} GROUP BY source_partition_status",
-    "outlook": _OUTLOOK,
-    "first parked": _PAGE.format("CLOSED", 1000),
-    "list --status CLOSED": _PAGE.format("CLOSED", 5),
-    "list --status ASSIGNED": _PAGE.format("ASSIGNED", 100),
-}
+_READ = """SELECT seq_tup_read + coalesce(idx_tup_fetch, 0),
+    (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'coordination_partitions')
+    FROM pg_stat_user_tables WHERE relname = 'coordination_partitions'"""
+_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'airflow-coordination'"
+
+Taken = tuple[float, int, int]
+"""Milliseconds, rows of the table, entries of indexes."""
 
 
-def _fastest(look: Callable[[], object]) -> float:
-    """Return the fewest milliseconds of some tries: what others do on the machine is not of interest."""
-    times = []
-    for _ in range(TIMES):
+def looks(source: SourceCoordinator) -> dict[str, Callable[[], object]]:
+    """Return what is measured, in words that both versions know."""
+
+    def sensor() -> None:
+        source.sweep(1_000)
+        source.outlook()
+        source.partitions(parked=True, limit=10)
+        source.claimable(1_024)
+
+    def status() -> None:
+        source.counts()
+        source.outlook()
+
+    def listed(status: PartitionStatus | None = None, *, parked: bool | None = None) -> Callable[[], object]:
+        return lambda: source.partitions(status, limit=101, parked=parked)
+
+    return {
+        "a sensor's look": sensor,
+        "status": status,
+        "counts": source.counts,
+        "outlook": source.outlook,
+        "list": listed(),
+        **{f"list --status {each}": listed(each) for each in PartitionStatus if each is not PartitionStatus.CLOSED},
+        "list --status CLOSED": listed(PartitionStatus.CLOSED, parked=False),
+        "list --status PARKED": listed(PartitionStatus.CLOSED, parked=True),
+    }
+
+
+def measure(url: str) -> dict[str, Taken]:
+    """Return what each look takes with the code that runs here."""
+    taken: dict[str, Taken] = {}
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
+        for name in looks(SourceCoordinator(open_store(url), SOURCE, "o")):
+            store = open_store(url)
+            look = looks(SourceCoordinator(store, SOURCE, "o"))[name]
+            before = _read(elsewhere)
+            look()
+            store.close()  # so that the server counts what its session has read
+            after = _read(elsewhere)
+            milliseconds = [_milliseconds(look) for _ in range(TIMES)]
+            store.close()
+            taken[name] = min(milliseconds), after[0] - before[0], after[1] - before[1]
+    return taken
+
+
+def _read(elsewhere: psycopg.Connection) -> tuple[int, int]:
+    while elsewhere.execute(_OTHERS).fetchall() != [(0,)]:
+        time.sleep(0.01)
+    [(rows, entries)] = elsewhere.execute(_READ).fetchall()
+    return int(rows), int(entries)
+
+
+def _milliseconds(look: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    look()
+    return 1_000 * (time.perf_counter() - began)
+
+
+def work(url: str) -> None:
+    """Acquire and complete with the code that runs here until the input ends; print how often, and the longest step."""
+    source = SourceCoordinator(open_store(url), SOURCE, "o")
+    waits: list[float] = []
+
+    def timed(step: Callable[[], object]) -> object:
         began = time.perf_counter()
-        look()
-        times.append(time.perf_counter() - began)
-    return 1000 * min(times)
+        done = step()
+        waits.append(time.perf_counter() - began)
+        return done
+
+    timed(source.counts)
+    print("working", flush=True)
+    waits.clear()
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        lease = timed(source.get_next_partition)
+        timed(lambda lease=lease: source.complete(lease))  # type: ignore[misc]
+    print(json.dumps([len(waits), max(waits)]))
 
 
-def _fetched(connection: psycopg.Connection, text: str) -> object:
-    return connection.execute(text).fetchall()
+@contextmanager
+def version_before() -> Iterator[Path]:
+    """Give the tree of the version before."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "before"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, BEFORE], cwd=ROOT, check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
+
+
+class Running:
+    """This file with the package of another tree.
+
+    :param tree: the tree.
+    :param do: what it does there: ``setup``, ``measure`` or ``work``.
+    :param url: the store.
+    """
+
+    def __init__(self, tree: Path, do: str, url: str) -> None:
+        command = [sys.executable, str(Path(__file__)), do, url]
+        environment = {"PYTHONPATH": str(tree), "PATH": "/usr/bin:/bin"}
+        self._process = subprocess.Popen(
+            command, cwd=tree, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def line(self) -> str:
+        """Return the next line that it prints."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def end(self) -> str:
+        """End its input, and return what it still prints."""
+        printed, _ = self._process.communicate("\n")
+        if self._process.returncode:
+            raise SystemExit(f"{self._process.args} failed")
+        return printed
+
+
+def _print(now: dict[str, Taken], before: dict[str, Taken]) -> None:
+    print(f"{'':26}{'milliseconds':>18}{'rows':>22}{'entries':>22}")
+    print(f"{'':26}" + f"{'now':>9}{'before':>9}" + f"{'now':>11}{'before':>11}" * 2)
+    for name in now:
+        (ms, rows, entries), (old_ms, old_rows, old_entries) = now[name], before[name]
+        print(f"{name:26}{ms:9.1f}{old_ms:9.1f}{rows:11,}{old_rows:11,}{entries:11,}{old_entries:11,}")
+
+
+def _migrate(tree: Path, url: str) -> None:
+    """Migrate a store of the version before beside a writer of that version."""
+    writer = Running(tree, "work", url)
+    assert writer.line() == "working\n"
+    took = _milliseconds(open_store(url).setup) / 1_000
+    steps, longest = json.loads(writer.end())
+    print(f"`store migrate` took {took:.1f} s beside a writer of the version before; {steps:,} times it acquired or")
+    print(f"completed, and the longest of these took {longest:.3f} s")
 
 
 def main(number: int) -> None:
-    """Fill a store of its own, look at it, and print a table."""
-    with private_postgres() as cluster, fresh_database(cluster) as url:
-        store = open_store(url)
-        store.setup()
-        fill(url, number)
-        source = SourceCoordinator(store, SOURCE, "o")
-        looks: dict[str, Callable[[], object]] = {
-            "counts": source.counts,
-            "outlook": source.outlook,
-            "first parked": lambda: source.partitions(parked=True, limit=10),
-            "list --status CLOSED": lambda: source.partitions(PartitionStatus.CLOSED, limit=5),
-            "list --status ASSIGNED": lambda: source.partitions(PartitionStatus.ASSIGNED, limit=100),
-            "hints": lambda: source.claimable(1024),
-            "sweep": source.sweep,
-        }
-        now = {name: _fastest(look) for name, look in looks.items()}
-        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
-            for index in VIEWS:
-                elsewhere.execute(f"DROP INDEX {index.name}")
-            elsewhere.execute("SET jit = off")
-            before = {name: _fastest(partial(_fetched, elsewhere, text)) for name, text in BEFORE.items()}
-        print(f"{number:,} partitions; milliseconds\n{'':24}{'now':>10}{'before':>10}")
-        for name, taken in now.items():
-            print(f"{name:24}{taken:10.1f}{before.get(name, taken):10.1f}")
-        store.close()
+    """Fill two stores, look at them, and migrate the older one beside a writer."""
+    from tests.integration.stores.filling import fill
+
+    with (
+        private_postgres() as cluster,
+        version_before() as tree,
+        fresh_database(cluster) as url,
+        fresh_database(cluster) as old_url,
+    ):
+        open_store(url).setup()
+        Running(tree, "setup", old_url).end()
+        for each in (url, old_url):
+            fill(each, number)
+        print(f"{number:,} partitions")
+        _print(measure(url), json.loads(Running(tree, "measure", old_url).end()))
+        _migrate(tree, old_url)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["setup"]:
+        open_store(arguments[1]).setup()
+    elif arguments[:1] == ["measure"]:
+        print(json.dumps(measure(arguments[1])))
+    elif arguments[:1] == ["work"]:
+        work(arguments[1])
+    else:
+        main(int(arguments[0]) if arguments else 1_000_000)

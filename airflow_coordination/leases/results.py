@@ -81,7 +81,8 @@ class Outlook:
     :param waiting: CLOSED or UNASSIGNED until a time that has not come.
     :param parked: wait for a person.
     :param completed: done.
-    :param next_due: the nearest of those times and lease ends, by the store's clock.
+    :param next_due: the nearest of those times and lease ends, by the store's clock; never too late, and where more
+        than a hundred leases are held perhaps too early.
     :param overdue: how many of the claimable ones are CLOSED and due, or have lost their owner, and wait for a sweep or
         an acquisition (stores for which counting is dear say 0).
     """

@@ -1,4 +1,4 @@
-"""The indexes of those who look, and how PostgreSQL builds them while others write."""
+"""The indexes of those who look, and how PostgreSQL's table is changed while others write."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
 
 from airflow_coordination.stores.sql.columns import PARTITIONS
 
 _LOCK: Final = 0x636F6F7265
 _POLL_SECONDS: Final = 0.2
+_WRITERS_WAIT: Final = "500ms"
+_WRITERS_GO_ON: Final = 0.5
+_SHUT_OUT_SECONDS: Final = 60.0
+_LOCK_NOT_AVAILABLE: Final = "55P03"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +33,19 @@ class Index:
     where: str
 
 
+PARKED: Final = "deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL"
+MOVING: Final = "deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL)"
+"""What is not parked. The two are what the indexes say, word by word: otherwise neither engine would use them."""
+
 VIEWS: Final = (
     Index(
         "coordination_partitions_status",
         "source_identifier, source_partition_status, source_partition_key",
-        "deleted = 0",
+        MOVING,
     ),
-    Index(
-        "coordination_partitions_parked",
-        "source_identifier, source_partition_key",
-        "deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL",
-    ),
+    Index("coordination_partitions_parked", "source_identifier, source_partition_key", PARKED),
 )
-"""No renewal changes a column of theirs, so that renewals go on to touch no index."""
+"""Each partition is in one of them. No renewal changes a column of theirs, so that renewals go on to touch no index."""
 
 
 def creation(index: Index, how: str = "") -> str:
@@ -65,6 +70,30 @@ def build_beside_writers(connection: Connection) -> None:
             connection.exec_driver_sql(creation(index, "CONCURRENTLY"))
     finally:
         connection.exec_driver_sql(f"SELECT pg_advisory_unlock({_LOCK})")
+
+
+def shut_writers_out(connection: Connection) -> None:
+    """Take the lock under which PostgreSQL changes the table, for the rest of the transaction.
+
+    Writers queue behind whoever waits for it, and a reader who stays (a dump) refuses it. So it is asked for half a
+    second at a time.
+
+    :raises OperationalError: when it was not to be had for a minute.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_WRITERS_WAIT}'")
+    until = time.monotonic() + _SHUT_OUT_SECONDS
+    while True:
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql(f"LOCK TABLE {PARTITIONS} IN ACCESS EXCLUSIVE MODE")
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE or time.monotonic() >= until:
+                raise
+            time.sleep(_WRITERS_GO_ON)
+        else:
+            return
 
 
 def _is_valid(connection: Connection, index: Index) -> bool | None:

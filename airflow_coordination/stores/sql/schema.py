@@ -16,7 +16,7 @@ from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.facts import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
-from airflow_coordination.stores.sql.indexes import build_beside_writers
+from airflow_coordination.stores.sql.indexes import build_beside_writers, shut_writers_out
 from airflow_coordination.stores.sql.statements import read
 
 SCHEMA_VERSION: Final = 2
@@ -53,6 +53,8 @@ def set_up(database: Database, description: str) -> StoreFacts:
     with database.setting_up() as connection:
         facts = _stored(connection)
         if facts is None or facts.schema_version < SCHEMA_VERSION:
+            if facts is not None:
+                shut_writers_out(connection)
             _migrate(connection)
             _write_facts(connection, facts)
     return read_facts(database, description)

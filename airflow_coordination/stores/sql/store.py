@@ -259,9 +259,7 @@ class SqlStore(ABC):
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def _partitions(
-        self, build: Callable[..., str], parameters: dict[str, Any], **options: bool | None
-    ) -> list[Partition]:
+    def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: object) -> list[Partition]:
         rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
         return [partition_of(row) for row in rows]
 
@@ -287,8 +285,8 @@ class SqlStore(ABC):
         parked: bool | None = None,
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
-        parameters = {"source": source, "status": status and str(status), "after": after or "", "limit": limit}
-        return self._partitions(read.page, parameters, one_status=status is not None and not parked, parked=parked)
+        parameters = {"source": source, "after": after or "", "limit": limit}
+        return self._partitions(read.page, parameters, status=status, parked=parked)
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
@@ -303,7 +301,8 @@ class SqlStore(ABC):
 
     def outlook(self, source: str) -> Outlook:
         """Return what can still happen in the source, counted in indexes."""
-        [row] = self.ask(Call("look ahead", writes=False), read.outlook, {"source": source})
+        parameters = {"source": source, **self.not_used_up(source)}
+        [row] = self.ask(Call("look ahead", writes=False), read.outlook, parameters)
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
         return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]))
 

@@ -6,11 +6,12 @@ from typing import Final
 
 from airflow_coordination.leases.partition import PartitionStatus
 from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Timed
+from airflow_coordination.stores.sql.indexes import MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.used_up import not_used_up
 
-PARKED: Final = "AND source_partition_status = 'CLOSED' AND reopen_at IS NULL"
-"""The words of the index of what is parked."""
-LEASES_LOOKED_AT: Final = 1_000
+_BY_KEY: Final = "ORDER BY source_partition_key LIMIT :limit"
+LEASES_LOOKED_AT: Final = 100
 """Among how many leases the first end is looked for: a renewed one ends later than the index says."""
 
 
@@ -48,29 +49,47 @@ def held(dialect: Dialect) -> str:
         WHERE timed = {Timed.HELD:d} AND partition_ownership_timeout > {dialect.now}"""
 
 
-def page(*, one_status: bool, parked: bool | None) -> str:
-    """Return a page of partitions by key; ``parked`` alone names the status, too."""
-    status = "AND source_partition_status = :status" if one_status else ""
-    wanted = {
-        None: status,
-        True: PARKED,
-        False: f"{status} AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)",
-    }
-    return f"""SELECT {PARTITION} FROM {PARTITIONS} WHERE source_identifier = :source AND source_partition_key > :after
-        AND deleted = 0 {wanted[parked]} ORDER BY source_partition_key LIMIT :limit"""
+def page(*, status: PartitionStatus | None, parked: bool | None) -> str:
+    """Return a page of partitions by key: the first of one range of an index, or of several.
+
+    :param status: ``None`` = all.
+    :param parked: only those that are parked, or only those that are not; ``None`` = both.
+    """
+    one_by_one = PartitionStatus if status is None else (status,)
+    ranges = [] if parked else [_moving(each) for each in one_by_one]
+    if parked or (parked is None and status is PartitionStatus.CLOSED):
+        ranges.append(f"AND {PARKED}")
+    if status is None and parked is None:
+        ranges = ["AND deleted = 0"]
+    living = f"SELECT {PARTITION} FROM {PARTITIONS} WHERE source_identifier = :source AND source_partition_key > :after"
+    firsts = [f"{living} {each} {_BY_KEY}" for each in ranges]
+    if len(firsts) == 1:
+        return firsts[0]
+    merged = " UNION ALL ".join(f"SELECT * FROM ({first}) AS range_{n}" for n, first in enumerate(firsts))
+    return f"{merged} {_BY_KEY}"
+
+
+def _moving(status: PartitionStatus) -> str:
+    """Return the range of the index of what is in a status and not parked."""
+    return f"AND {MOVING} AND source_partition_status = '{status}'"
 
 
 def _count(condition: str) -> str:
     return f"(SELECT count(*) FROM {PARTITIONS} WHERE source_identifier = :source {condition})"
 
 
+_PARKED: Final = _count(f"AND {PARKED}")
+
+
 def _in(status: PartitionStatus) -> str:
-    return _count(f"AND deleted = 0 AND source_partition_status = '{status}'")
+    """Return the number of what is in a status and not parked."""
+    return _count(_moving(status))
 
 
 def counts() -> str:
-    """Return how many partitions are in each status, from the index alone: one range each."""
-    return f"SELECT {', '.join(_in(status) for status in PartitionStatus)}"
+    """Return how many partitions are in each status, from the indexes alone: one range each, two for CLOSED."""
+    also = {PartitionStatus.CLOSED: f" + {_PARKED}"}
+    return f"SELECT {', '.join(_in(status) + also.get(status, '') for status in PartitionStatus)}"
 
 
 def outlook(dialect: Dialect) -> str:
@@ -79,30 +98,38 @@ def outlook(dialect: Dialect) -> str:
     What is in a status is counted in its index, of the rest only what is parked, delayed or due: the others follow.
     """
     now = dialect.now
-    due = f"AND due_at <= {now}"
+    due = f"AND due_at <= {now} {not_used_up(dialect)}"
     ahead = " UNION ALL ".join(
         f"SELECT min(due_at) AS due FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {timed:d}"
         f" AND due_at > {now}"
         for timed in (Timed.DELAYED, Timed.CLOSED)
     )
-    return f"""SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
-        delayed - due_delayed + closed - parked - due_closed, parked, completed,
-        (SELECT min(due) FROM ({ahead} UNION ALL {_first_end(now)}) AS times), due_closed + expired
-        FROM (SELECT {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
+    return f"""WITH numbers AS MATERIALIZED (SELECT
+            {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
             {_in(PartitionStatus.CLOSED)} AS closed, {_in(PartitionStatus.COMPLETED)} AS completed,
-            {_count(f"AND deleted = 0 {PARKED}")} AS parked,
+            {_PARKED} AS parked,
             {_count(f"AND timed = {Timed.DELAYED:d}")} AS delayed,
             {_count(f"AND timed = {Timed.DELAYED:d} {due}")} AS due_delayed,
             {_count(f"AND timed = {Timed.CLOSED:d} {due}")} AS due_closed,
             {_count(f"AND timed = {Timed.HELD:d} {due} AND partition_ownership_timeout <= {now}")} AS expired)
-            AS numbers"""
+        SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
+        delayed - due_delayed + closed - due_closed, parked, completed,
+        (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired
+        FROM numbers"""
 
 
-def _first_end(now: str) -> str:
-    """Return the query of the first end of a lease ahead, among those that the index names first."""
-    return f"""SELECT min(ends) FROM (SELECT partition_ownership_timeout AS ends FROM {PARTITIONS}
-        WHERE source_identifier = :source AND timed = {Timed.HELD:d} ORDER BY due_at LIMIT {LEASES_LOOKED_AT}) AS held
-        WHERE ends > {now}"""
+def first_end(now: str, due: str) -> str:
+    """Return the queries of the first end of a lease ahead: exact among few leases, among many it may be too early.
+
+    No lease ends before the time in the index. So of those that the index names first, the last one's time is a bound
+    for all that come after them.
+    """
+    held = f"FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {Timed.HELD:d}"
+    ahead = f"{held} AND due_at > {now} ORDER BY due_at"
+    return f"""SELECT min(partition_ownership_timeout) {held} {due} AND partition_ownership_timeout > {now}
+        UNION ALL SELECT min(ends) FROM (SELECT partition_ownership_timeout AS ends {ahead}
+            LIMIT {LEASES_LOOKED_AT}) AS first_held
+        UNION ALL SELECT * FROM (SELECT due_at {ahead} LIMIT 1 OFFSET {LEASES_LOOKED_AT - 1}) AS last_held"""
 
 
 def heads(*, one_dataset: bool, one_key: bool, within: bool) -> str:
