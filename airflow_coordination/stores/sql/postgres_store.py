@@ -69,6 +69,11 @@ class PostgresStore(SqlStore):
             near = apart(near, *mark)
         return {**given.acquire_next(write), **floors("near", near), **self.not_used_up(write.source)}
 
+    def _begin(self, source: str) -> float:
+        """Return when a look at the queue begins; connecting is no part of it."""
+        self._ready()
+        return self._used_up.before(source)
+
     def not_used_up(self, source: str) -> dict[str, Any]:
         """Return from where on nothing is surely used up, as far as this process knows."""
         known = self._used_up.of(source)
@@ -78,7 +83,7 @@ class PostgresStore(SqlStore):
         """Acquire the first claimable partition; ``None`` when there is none."""
         if write.key is not None:
             return super().acquire_next(write)
-        began = self._used_up.before(write.source)
+        began = self._begin(write.source)
         asked_from = self._marks.of(write.source)
         found = super().acquire_next(write)
         self._used_up.after(write.source, began)
@@ -87,14 +92,14 @@ class PostgresStore(SqlStore):
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
-        began = self._used_up.before(source)
+        began = self._begin(source)
         found = super().claimable(source, limit)
         self._used_up.after(source, began)
         return found
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due; what was delayed joins the queue."""
-        began = self._used_up.before(write.source)
+        began = self._begin(write.source)
         swept = super().sweep(write)
         self._used_up.after(write.source, began)
         return swept
@@ -129,7 +134,7 @@ class PostgresStore(SqlStore):
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next."""
         call = Call("complete and acquire next", end.key)
-        began = self._used_up.before(following.source)
+        began = self._begin(following.source)
         asked_from = self._marks.of(following.source)
         ending = {**given.end(end), **_columns(end.heads)}
         parameters = {**given.prefixed("ended_", self.timed(ending)), **self.queued(following)}

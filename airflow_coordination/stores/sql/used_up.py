@@ -27,7 +27,7 @@ from airflow_coordination.stores.sql.floors import (
 from airflow_coordination.stores.sql.statements import used_up
 from airflow_coordination.stores.sql.statements.create import PLACES_PER_PAGE
 
-SLOW: Final = 0.1
+SLOW: Final = 0.2
 """After how many seconds a look counts as slow."""
 SOON: Final = 2.0
 SHARE: Final = 50
