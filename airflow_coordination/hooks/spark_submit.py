@@ -278,6 +278,8 @@ class LeasedSparkSubmitHook(SparkSubmitHook):
         if self.stopped:  # while spark-submit was started
             self.terminate()
         super()._process_spark_submit_log(self._without_reports(itr))
+        if self._is_kubernetes and self.driver is Driver.HERE:
+            self._spark_exit_code = 0  # the provider says so at the first line, and a quiet driver prints none
 
     def _without_reports(self, lines: Iterator[str]) -> Iterator[str]:
         """Yield what is no report."""

@@ -145,6 +145,22 @@ def test_l2_a_task_that_is_ended_before_it_submits_gives_its_lease_back(
     assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
 
 
+@pytest.mark.parametrize(
+    ("body", "state"), [("pass", "success"), ("raise SystemExit(3)", "failed")], ids=["good", "bad"]
+)
+def test_a_quiet_driver_on_a_worker_beside_kubernetes_is_judged_by_its_exit_code(
+    process, flights, monkeypatch, body, state
+):
+    """The Spark provider takes one that prints no line for failed, and ``spark.log.level`` is WARN here."""
+    # The provider asks for Kubernetes' client, also where it needs none.
+    monkeypatch.setattr("airflow.providers.apache.spark.hooks.spark_submit.kube_client", object(), raising=False)
+    beside = '{"conn_type": "spark", "host": "k8s://https://cluster", "extra": {"deploy-mode": "client"}}'
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_K8S", beside)
+    assert process(body, conn_id="spark_k8s", complete_on_success=True).state == state
+    completed = flights.partition("a").status is PartitionStatus.COMPLETED
+    assert completed is (state == "success")
+
+
 def test_nothing_to_acquire_is_a_success_with_a_label(process, flights):
     flights.complete(flights.get_next_partition())
     ti = process("raise SystemExit('never runs')")
