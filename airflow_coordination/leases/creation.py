@@ -14,7 +14,7 @@ from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
 from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.partition import Lease, Partition, PartitionStatus
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.supply import (
     Supplier,
@@ -74,6 +74,12 @@ class Creation(Participant):
             return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
         with self._given_back(lease):
             return supply(lease, supplier, self._supplier_pages, self.heartbeat)
+
+    def supplier_rival(self) -> Partition | None:
+        """Return the supplier's item while somebody else, alive or dead, holds its lease, otherwise ``None``."""
+        found = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
+        held = found is not None and found.status is PartitionStatus.ASSIGNED and found.owner != self.owner.text
+        return found if held else None
 
     def global_state(self) -> dict[str, Any]:
         """Return what the supplier remembers; empty before its first run."""

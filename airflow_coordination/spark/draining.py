@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -14,7 +15,7 @@ from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError, shown
 from airflow_coordination.leases.partition import Lease, Outcome
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -25,6 +26,10 @@ from airflow_coordination.spark.session import check_distributions, check_output
 from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
 from airflow_coordination.stores import open_store
 
+log = logging.getLogger(__name__)
+
+RIVAL_PAUSE = 2.0
+"""Seconds between two looks whether somebody else still runs the supplier."""
 StoreLike = str | Mapping[str, Any] | PartitionStore
 
 
@@ -85,7 +90,7 @@ def drain(
     :param max_leases: how many partitions at most; ``None`` = until nothing is left.
     :param ownership_timeout: how long a lease lasts without renewal.
     :param owner: who holds the leases; by default this host and process.
-    :param supplier: run when nothing can be acquired.
+    :param supplier: run when nothing can be acquired. While somebody else runs it, or has died over it, this waits.
     :param partition_prefix: the source's prefix; the store's own by default.
     :param settings: all timers and limits at once.
     :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
@@ -106,10 +111,34 @@ def drain(
             settings=settings,
         )
         place = Workplace(spark=spark, coordinator=coordinator, output_root=root)
-        endings = list(work_through(main, place, lambda: coordinator.get_next_partition(supplier), max_leases))
+        endings = list(work_through(main, place, lambda: next_lease(coordinator, supplier), max_leases))
         if not endings:
             coordinator.check_prefix()
         return _summary(endings)
+
+
+def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lease | None:
+    """Return the next lease, ``None`` when there is nothing to do and this is known.
+
+    While somebody else holds the supplier's lease nobody knows it: what they list is about to come, or, if they are
+    dead, it is this process's to list once their lease is over. So this waits.
+    """
+    lease = coordinator.get_next_partition(supplier)
+    told: str | None = None
+    while lease is None and supplier is not None and (rival := coordinator.supplier_rival()) is not None:
+        if rival.owner != told:
+            log.warning(
+                "Nothing can be acquired, and %s holds the lease of the supplier until %s, if it does not renew it; "
+                "waiting for what it lists",
+                shown(rival.owner),
+                rival.ownership_timeout,
+            )
+            told = rival.owner
+        time.sleep(RIVAL_PAUSE)
+        lease = coordinator.get_next_partition(supplier)
+    if lease is None and supplier is not None:
+        return coordinator.get_next_partition()  # what a rival listed that ended between the two looks
+    return lease
 
 
 def _check_limit(value: object) -> None:

@@ -131,6 +131,16 @@ def test_a_supplier_runs_when_nothing_is_left(run, coordinator) -> None:
     assert run(lambda spark, lease: Complete(), max_leases=None, supplier=lambda state: ["q"]).keys == ("p", "q")
 
 
+def test_l4_a_dead_rivals_supplier_is_waited_for_and_replaced(run, coordinator, store, monkeypatch) -> None:
+    """L4: the drain ended after "p", as if that were all."""
+    rival = SourceCoordinator(store, source="s", owner="rival", ownership_timeout=timedelta(seconds=3))
+    with monkeypatch.context() as patch:
+        patch.setattr("airflow_coordination.leases.tenures.Tenures.end", lambda *_: None)  # nobody gives it back
+        rival.run_supplier(lambda state: [])
+    assert coordinator.supplier_rival().owner == "rival"
+    assert run(lambda spark, lease: Complete(), max_leases=None, supplier=lambda state: ["q"]).keys == ("p", "q")
+
+
 def test_s12_progress_and_blocks_go_together(run, coordinator, spark, store) -> None:
     def main(spark, lease):
         if lease.progress_state is None:
