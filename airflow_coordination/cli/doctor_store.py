@@ -45,8 +45,8 @@ def _schema_and_clock(store: PartitionStore) -> Iterator[Finding]:
 
 def _prefix(store: PartitionStore) -> Iterator[Finding]:
     """Say whether the work is under another prefix: versions before honoured it in some places only."""
-    known = [split_source(name)[0] for name, _ in store.sources()]
-    if store.partition_prefix is None or not known:
+    known = [] if store.partition_prefix is None else [split_source(name)[0] for name, _ in store.sources()]
+    if not known:
         return
     under = known.count(store.partition_prefix)
     found = f"{store.partition_prefix!a}: {under} of the {len(known)} sources are under it"
