@@ -91,6 +91,7 @@ _NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask")
 
 _DOCTOR: Final = (
     _option("--role", choices=("owner", *iam.ROLES), default="worker", help="Whose permissions (default: worker)"),
+    _option("--output-root", metavar="ROOT", help="Where output goes, if it is to be tried, too"),
     OUTPUT,
 )
 

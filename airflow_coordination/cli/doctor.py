@@ -6,6 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 
 from airflow_coordination.cli.doctor_installation import look_at_installation
+from airflow_coordination.cli.doctor_output import look_at_output_root
 from airflow_coordination.cli.doctor_store import look_at_store
 from airflow_coordination.cli.output import print_rows
 from airflow_coordination.cli.place import Place
@@ -17,6 +18,7 @@ def doctor(place: Place, args: Namespace) -> int:
     findings = [
         *look_at_installation(),
         *place.look_around(),
+        *(looked("output root", lambda: look_at_output_root(args.output_root)) if args.output_root else ()),
         *looked("store", lambda: look_at_store(place.store, args.role)),
     ]
     print_rows([asdict(finding) for finding in findings], args.output)

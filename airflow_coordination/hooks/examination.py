@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from typing import Final
 
 from airflow.configuration import conf
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from airflow_coordination.cli.doctor_output import look_at_output_root
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.settings import SECTION, sweep_interval
 from airflow_coordination.leases.settings import check_known
-from airflow_coordination.outputs.errors import OutputError
-from airflow_coordination.outputs.storage import delete, join, normal_root, write_bytes
 from airflow_coordination.stores.findings import Finding, Verdict, looked
 
 _SPARK: Final = "spark_default"
@@ -64,19 +62,10 @@ def _spark_connection() -> Iterator[Finding]:
 
 
 def _output_root(hook: CoordinationHook) -> Iterator[Finding]:
-    """Write one small file and remove it again, as a driver on this host would."""
     root = hook.output_root(None)
     if root is None:
         found = "neither the connection nor the configuration names one; operators that publish must"
         remedy = f"Set [{SECTION}] output_root, output_root of the connection, or of each operator"
         yield Finding("output root", Verdict.UNKNOWN, found, remedy)
         return
-    address = join(normal_root(root), f".doctor-{secrets.token_hex(8)}")
-    try:
-        write_bytes(address, b"")
-        delete(address)
-    except OutputError as error:
-        remedy = "Give this user the right to write there, or set another output_root"
-        yield Finding("output root", Verdict.WRONG, f"{root} cannot be written: {error}", remedy)
-        return
-    yield Finding("output root", Verdict.OK, f"{root} can be written from here")
+    yield from look_at_output_root(root)

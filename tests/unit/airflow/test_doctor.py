@@ -109,3 +109,16 @@ def test_a3_doctor_finds_settings_that_are_wrong_or_unknown(doctor, monkeypatch,
     assert (row["verdict"], row["found"]) == ("wrong", found)
     if name == "MAX_FAILURE":
         assert row["remedy"] == "Did you mean 'max_failures'?"
+
+
+def test_a3_doctor_without_airflow_tries_the_output_root_that_it_is_given(capsys, tmp_path):
+    """A3: only Airflow's configuration named one; without Airflow nothing was tried."""
+    at = f"sqlite:///{tmp_path}/c.db"
+    main(["store", "migrate", "--store", at])
+    (tmp_path / "file").touch()
+    for root, code, found in (("out", 0, "out can be written from here"), ("file", 1, "file cannot be written: ")):
+        capsys.readouterr()
+        assert main(["doctor", "--store", at, "--output-root", str(tmp_path / root), "-o", "json"]) == code
+        [row] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "output root"]
+        assert row["found"].startswith(f"{tmp_path}/{found}")
+        assert row["verdict"] == ("wrong" if code else "ok")
