@@ -2,8 +2,8 @@
 
 Both versions run on the same rows in one server: this one, and the one before decision 13 from the repository's own
 history. Milliseconds are the fewest of some tries; rows are those read in the table, entries those read in its indexes,
-as the server counts them. Then the store of the version before is migrated while its own code goes on acquiring and
-completing, and the longest wait of such a step is printed.
+as the server counts them. Then the store of the version before is migrated while its own code goes on creating,
+acquiring and completing, and the longest of these steps is printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ TIMES = 5
 _READ = """SELECT seq_tup_read + coalesce(idx_tup_fetch, 0),
     (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'coordination_partitions')
     FROM pg_stat_user_tables WHERE relname = 'coordination_partitions'"""
-_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'airflow-coordination'"
+_OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name = 'airflow-coordination'"""
 
 Taken = tuple[float, int, int]
 """Milliseconds, rows of the table, entries of indexes."""
@@ -65,6 +66,13 @@ def looks(source: SourceCoordinator) -> dict[str, Callable[[], object]]:
     }
 
 
+def set_up(url: str) -> None:
+    """Create or migrate a store, and leave no session."""
+    store = open_store(url)
+    store.setup()
+    store.close()
+
+
 def measure(url: str) -> dict[str, Taken]:
     """Return what each look takes with the code that runs here."""
     taken: dict[str, Taken] = {}
@@ -96,8 +104,8 @@ def _milliseconds(look: Callable[[], object]) -> float:
 
 
 def work(url: str) -> None:
-    """Acquire and complete with the code that runs here until the input ends; print how often, and the longest step."""
-    source = SourceCoordinator(open_store(url), SOURCE, "o")
+    """Create, acquire and complete with the code that runs here until the input ends; print how often, and how long."""
+    source = SourceCoordinator(open_store(url), "beside", "o")
     waits: list[float] = []
 
     def timed(step: Callable[[], object]) -> object:
@@ -110,6 +118,7 @@ def work(url: str) -> None:
     print("working", flush=True)
     waits.clear()
     while not select.select([sys.stdin], [], [], 0)[0]:
+        timed(lambda: source.create_partitions([str(len(waits))]))
         lease = timed(source.get_next_partition)
         timed(lambda lease=lease: source.complete(lease))  # type: ignore[misc]
     print(json.dumps([len(waits), max(waits)]))
@@ -167,10 +176,10 @@ def _migrate(tree: Path, url: str) -> None:
     """Migrate a store of the version before beside a writer of that version."""
     writer = Running(tree, "work", url)
     assert writer.line() == "working\n"
-    took = _milliseconds(open_store(url).setup) / 1_000
+    took = _milliseconds(lambda: set_up(url)) / 1_000
     steps, longest = json.loads(writer.end())
-    print(f"`store migrate` took {took:.1f} s beside a writer of the version before; {steps:,} times it acquired or")
-    print(f"completed, and the longest of these took {longest:.3f} s")
+    print(f"`store migrate` took {took:.1f} s beside a writer of the version before; {steps:,} times it created,")
+    print(f"acquired or completed, and the longest of these took {longest:.3f} s")
 
 
 def main(number: int) -> None:
@@ -183,7 +192,7 @@ def main(number: int) -> None:
         fresh_database(cluster) as url,
         fresh_database(cluster) as old_url,
     ):
-        open_store(url).setup()
+        set_up(url)
         Running(tree, "setup", old_url).end()
         for each in (url, old_url):
             fill(each, number)
@@ -195,7 +204,7 @@ def main(number: int) -> None:
 if __name__ == "__main__":
     arguments = sys.argv[1:]
     if arguments[:1] == ["setup"]:
-        open_store(arguments[1]).setup()
+        set_up(arguments[1])
     elif arguments[:1] == ["measure"]:
         print(json.dumps(measure(arguments[1])))
     elif arguments[:1] == ["work"]:
