@@ -127,7 +127,8 @@ def _nothing(
     names = ", ".join(map(repr, known)) or "none"
     names += ", and perhaps more" if len(heads) == HEADS_NAMED else ""
     problem = f"has no published output of it (published datasets: {names})"
-    meant = _under_another_prefix(store, identifier) or _meant(store, source, dataset, known)
+    elsewhere = "" if known else _under_another_prefix(store, identifier)
+    meant = elsewhere or _meant(store, source, dataset, known)
     return OutputError(what, store.description, problem, f"{meant}Complete a partition first. {remedy}")
 
 
