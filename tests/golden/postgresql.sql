@@ -616,6 +616,20 @@ WITH done AS (UPDATE coordination_partitions
   SELECT *
   FROM done
 
+## retract
+(as under: acquire by a hint that is used up)
+WITH done AS (UPDATE coordination_partitions
+  SET last_op = $1, updated_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7 AND staged IS NULL
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), noted AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
+  FROM done), emptied AS (UPDATE coordination_heads
+  SET blocks = '[]', row_count = 0, byte_count = 0, published_at = CAST($2 AS BIGINT)
+  WHERE source_identifier = $3 AND source_partition_key = $4 AND EXISTS (SELECT 1
+  FROM done))
+  SELECT *
+  FROM done
+
 ## delete
 (as under: acquire by a hint that is used up)
 WITH done AS (UPDATE coordination_partitions
@@ -653,17 +667,34 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 ## page of UNASSIGNED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = $3
-  ORDER BY source_partition_key LIMIT $4
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
+  ORDER BY source_partition_key LIMIT $3
 
 ## page of ASSIGNED
-(as under: page of UNASSIGNED)
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
+  ORDER BY source_partition_key LIMIT $3
 
 ## page of CLOSED
-(as under: page of UNASSIGNED)
+SELECT *
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
+  ORDER BY source_partition_key LIMIT $3) AS range_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
+  ORDER BY source_partition_key LIMIT $3) AS range_1
+  ORDER BY source_partition_key LIMIT $3
 
 ## page of COMPLETED
-(as under: page of UNASSIGNED)
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
+  ORDER BY source_partition_key LIMIT $3
 
 ## page of parked
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
@@ -674,22 +705,43 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 ## page of CLOSED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = $3 AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)
-  ORDER BY source_partition_key LIMIT $4
+  WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
+  ORDER BY source_partition_key LIMIT $3
 
 ## counts
 SELECT (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED'), (SELECT count(*)
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED') + (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'COMPLETED')
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED')
 
 ## outlook
-SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - parked - due_closed, parked, completed, (SELECT min(due)
+WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0) AS delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3) AS due_delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3) AS due_closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3 AND partition_ownership_timeout <= CAST($2 AS BIGINT)) AS expired)
+  SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - due_closed, parked, completed, (SELECT min(due)
   FROM (SELECT min(due_at) AS due
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 0 AND due_at > CAST($2 AS BIGINT)
@@ -698,31 +750,22 @@ SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - exp
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 2 AND due_at > CAST($2 AS BIGINT)
   UNION ALL
+  SELECT min(partition_ownership_timeout)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3 AND partition_ownership_timeout > CAST($2 AS BIGINT)
+  UNION ALL
   SELECT min(ends)
   FROM (SELECT partition_ownership_timeout AS ends
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 1
-  ORDER BY due_at LIMIT 1000) AS held
-  WHERE ends > CAST($2 AS BIGINT)) AS times), due_closed + expired
-  FROM (SELECT (SELECT count(*)
+  WHERE source_identifier = $1 AND timed = 1 AND due_at > CAST($2 AS BIGINT)
+  ORDER BY due_at LIMIT 100) AS first_held
+  UNION ALL
+  SELECT *
+  FROM (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 0) AS delayed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT)) AS due_delayed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT)) AS due_closed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND partition_ownership_timeout <= CAST($2 AS BIGINT)) AS expired) AS numbers
+  WHERE source_identifier = $1 AND timed = 1 AND due_at > CAST($2 AS BIGINT)
+  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired
+  FROM numbers
 
 ## heads
 SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at

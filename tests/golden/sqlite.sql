@@ -459,15 +459,29 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
   SELECT 'flights|PARTITION', 'held', T+1320s, 'reset', 'ada', 'asked', 'op0039'
 (as under: create partitions)
 
+## retract
+(as under: release)
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET last_op = 'op0040', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0039' AND staged IS NULL
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'retract', 'ada', 'asked', 'op0040'
+UPDATE coordination_heads
+  SET blocks = '[]', row_count = 0, byte_count = 0, published_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
+(as under: create partitions)
+
 ## delete
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET token = token + 1, nonce = 'op0040', ready = NULL, timed = NULL, due_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0040', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0039'
+  SET token = token + 1, nonce = 'op0041', ready = NULL, timed = NULL, due_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0041', updated_at = T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0040'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'delete', 'ada', 'asked', 'op0040'
+  SELECT 'flights|PARTITION', 'held', T+1320s, 'delete', 'ada', 'asked', 'op0041'
 (as under: create partitions)
 
 ## create a deleted partition again
@@ -475,13 +489,13 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 (as under: create partitions)
 WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
   FROM json_each('[["held", null, 0]]')) INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
-  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 5242880 + given.place, 2, 0, 0, 0, T+1320s, T+1320s, T+1320s, 0, '', 'op0041', 'op0041', 'op0041', 0, 0, 3, 5242880 + given.place
+  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 5242880 + given.place, 2, 0, 0, 0, T+1320s, T+1320s, T+1320s, 0, '', 'op0042', 'op0042', 'op0042', 0, 0, 3, 5242880 + given.place
   FROM given
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0041', create_op = 'op0041', generation = 'op0041', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1320s, created_at = T+1320s, updated_at = T+1320s
-  WHERE deleted = 1 AND create_op <> 'op0041'
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0042', create_op = 'op0042', generation = 'op0042', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1320s, created_at = T+1320s, updated_at = T+1320s
+  WHERE deleted = 1 AND create_op <> 'op0042'
   RETURNING 1
 (as under: create partitions)
 
@@ -508,25 +522,33 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 ## page of UNASSIGNED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'UNASSIGNED'
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of ASSIGNED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'ASSIGNED'
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of CLOSED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT *
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'CLOSED'
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
+  ORDER BY source_partition_key LIMIT 5) AS range_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
+  ORDER BY source_partition_key LIMIT 5) AS range_1
   ORDER BY source_partition_key LIMIT 5
 
 ## page of COMPLETED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'COMPLETED'
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of parked
@@ -538,22 +560,43 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 ## page of CLOSED
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND source_partition_status = 'CLOSED' AND NOT (source_partition_status = 'CLOSED' AND reopen_at IS NULL)
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT 5
 
 ## counts
 SELECT (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'), (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'), (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED'), (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED') + (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'COMPLETED')
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL), (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED')
 
 ## outlook
-SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - parked - due_closed, parked, completed, (SELECT min(due)
+WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0) AS delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s ) AS due_delayed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s ) AS due_closed, (SELECT count(*)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) AS expired)
+  SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - due_closed, parked, completed, (SELECT min(due)
   FROM (SELECT min(due_at) AS due
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at > T+1320s
@@ -562,31 +605,22 @@ SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - exp
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at > T+1320s
   UNION ALL
+  SELECT min(partition_ownership_timeout)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout > T+1320s
+  UNION ALL
   SELECT min(ends)
   FROM (SELECT partition_ownership_timeout AS ends
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1
-  ORDER BY due_at LIMIT 1000) AS held
-  WHERE ends > T+1320s) AS times), due_closed + expired
-  FROM (SELECT (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1320s
+  ORDER BY due_at LIMIT 100) AS first_held
+  UNION ALL
+  SELECT *
+  FROM (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'UNASSIGNED') AS unassigned, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'ASSIGNED') AS assigned, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED') AS closed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'COMPLETED') AS completed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL) AS parked, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0) AS delayed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s) AS due_delayed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s) AS due_closed, (SELECT count(*)
-  FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) AS expired) AS numbers
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1320s
+  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired
+  FROM numbers
 
 ## heads
 SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at

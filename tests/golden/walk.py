@@ -158,7 +158,7 @@ class Walk:
     def _act(self) -> None:
         self.one.create_partitions(["held"])
         self.lease("held")
-        for name in ("release", "park", "reopen", "reset", "delete"):
+        for name in ("release", "park", "reopen", "reset", "retract", "delete"):
             self.step(name, getattr(self.one, name), "held", by="ada", why="asked")
         self.step("create a deleted partition again", self.one.create_partitions, ["held"])
 
