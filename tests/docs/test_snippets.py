@@ -30,7 +30,7 @@ def _case(page):
     return pytest.param(page, id=label(page), marks=[mark for word, mark in MARKS.items() if word in code])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1300)
 @pytest.mark.parametrize("page", [_case(page) for page in PAGES if steps(page)])
 def test_page_runs(page, tmp_path, request):
     """In an empty directory, with the package importable and a private Airflow home."""
@@ -49,5 +49,5 @@ def test_page_runs(page, tmp_path, request):
         "PYSPARK_PYTHON": sys.executable,
     }
     command = [sys.executable, str(RUNNER), str(tmp_path / "steps.json")]
-    run = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=280)
+    run = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=1200)
     assert run.returncode == 0, f"{label(page)}:\n{run.stderr[-4000:]}"
