@@ -336,7 +336,7 @@ def test_doctor_compares_the_clocks(capsys):
     from airflow_coordination.testing.clock import FakeClock
 
     store = InMemoryStore(clock=FakeClock())
-    assert doctor(Place(lambda: store), Namespace(output="json", role="worker")) == 1
+    assert doctor(Place(lambda: store), Namespace(output="json", role="worker", output_root=None)) == 1
     [clock] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "clock"]
     assert clock["verdict"] == "wrong"
     assert clock["found"].endswith("s ahead of the store")
