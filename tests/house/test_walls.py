@@ -34,6 +34,7 @@ NOT_LOADED = {
     "airflow_coordination.outputs": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
+    "airflow_coordination.stores.sql": {"alembic"},
     "airflow_coordination.spark": HEAVY - {"pyspark", "sqlalchemy"},
     "airflow_coordination.testing": HEAVY - {"sqlalchemy"},
     "airflow_coordination.cli": HEAVY,

@@ -6,8 +6,6 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import inspect
 from sqlalchemy.engine import Connection
 
@@ -90,6 +88,9 @@ def _write_facts(connection: Connection, facts: StoreFacts | None) -> None:
 
 
 def _migrate(connection: Connection) -> None:
+    from alembic import command  # every task is a new process, and hardly any of them migrates
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
