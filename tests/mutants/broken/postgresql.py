@@ -207,8 +207,9 @@ MUTANTS = (
     Mutant(
         "PostgreSQL: free row looked for from the beginning",
         _ORDER,
-        "        AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)\n",
-        "",
+        "        AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal)\n"
+        "        AND priority <= head.last AND position >= head.low {_ORDER}",
+        "        {_ORDER}",
         "P4: a held snapshot makes every acquisition walk over all that is used up",
         _plans("e17_an_acquisition_from_the_mark_walks_over_nothing_that_is_used_up"),
     ),
