@@ -89,7 +89,7 @@ def test_s5_eight_processes_drain_a_source_each_partition_once(workers: Workers)
     assert [process.exitcode for process in workers.processes] == [-KILL if harm == KILL else 0 for harm in HARMS]
     check_each_once(workers)
     check_resumed(workers, sleeping)
-    assert judge.counts()[PartitionStatus.COMPLETED] == len(PARTITIONS)
+    assert len(judge.partitions(PartitionStatus.COMPLETED)) == len(PARTITIONS)  # counts are best effort here
     assert published(judge) == {key: [f"{key}-{step}" for step in range(STEPS)] for key in PARTITIONS}
 
 

@@ -22,9 +22,8 @@ _KNOWS_NO_LIMIT = {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
         f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {PREVIOUS}",
     },
-    "stores/sql/columns.py": {
-        '    "max_lost_leases",\n': "",
-        "max_lost_leases=row[26],": "",
+    "leases/fields.py": {
+        '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n': "",
     },
     "stores/sql/statements/endings.py": {
         '"coalesce(max_lost_leases, :max_lost)"': '":max_lost"',
@@ -39,8 +38,11 @@ _KNOWS_NO_LIMIT = {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
     },
     "stores/dynamodb/items.py": {
-        "        MAY_LOSE: None if partition.max_lost_leases is None else partition.max_lost_leases - 1,\n": "",
-        "        max_lost_leases=number(item, MAY_LOSE) + 1 if MAY_LOSE in item else None,\n": "",
+        '    "max_lost_leases": _Codec(\n'
+        "        MAY_LOSE,\n"
+        "        lambda p: None if p.max_lost_leases is None else p.max_lost_leases - 1,\n"
+        "        lambda i: number(i, MAY_LOSE) + 1 if MAY_LOSE in i else None,\n"
+        "    ),\n": "",
     },
     "stores/dynamodb/changes.py": {
         "        it.MAY_LOSE: tenancy.max_lost_leases - 1,\n": "",
