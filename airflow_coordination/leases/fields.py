@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 from typing import Final
 
 _HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -45,7 +46,12 @@ class Field:
     @property
     def column(self) -> str:
         """The name in snake case."""
-        return _HUMPS.sub("_", self.stored).lower()
+        return _in_snake_case(self.stored)
+
+
+@cache
+def _in_snake_case(name: str) -> str:
+    return _HUMPS.sub("_", name).lower()
 
 
 PARTITION_FIELDS: Final = (

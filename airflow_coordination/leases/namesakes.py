@@ -6,7 +6,7 @@ the store under the name without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.names import split_source
@@ -17,10 +17,15 @@ _REMEDY = (
 )
 
 
-def namesakes(identifier: str, registered: Iterable[str]) -> list[str]:
-    """Return the stored identifiers of the sources that have this one's name under another prefix, or under none."""
+def namesakes(identifier: str, registered: Collection[str]) -> list[str]:
+    """Return the stored identifiers of the sources for which a source that is not registered may have been mistaken.
+
+    They have its name under another prefix, or under none. One that is registered itself is meant as it is.
+    """
+    if identifier in registered:
+        return []
     _, source, kind = split_source(identifier)
-    return sorted(each for each in registered if each != identifier and split_source(each)[1:] == (source, kind))
+    return sorted(each for each in registered if split_source(each)[1:] == (source, kind))
 
 
 def confusion(identifier: str, other: str, store: str) -> SettingsError:

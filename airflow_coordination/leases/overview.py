@@ -97,9 +97,8 @@ class Overview(Participant):
     def _check_prefix(self) -> list[str]:
         """Return the registered sources, unless this one was mistaken for another."""
         registered = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
-        if self._source_id not in registered:
-            for other in namesakes(self._source_id, registered):
-                raise confusion(self._source_id, other, self.store.description)
+        for other in namesakes(self._source_id, registered):
+            raise confusion(self._source_id, other, self.store.description)
         return registered
 
     def outlook(self) -> Outlook:

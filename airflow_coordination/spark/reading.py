@@ -135,7 +135,7 @@ def _nothing(
 def _under_another_prefix(store: PartitionStore, identifier: str) -> str:
     """Return a sentence that names the source under another prefix, empty when it is registered, or under none."""
     registered = [name for name, _ in store.sources()]
-    others = namesakes(identifier, registered) if identifier not in registered else []
+    others = namesakes(identifier, registered)
     return f"It knows {others[0]!a}, not {identifier!a}: is the partition_prefix right? " if others else ""
 
 

@@ -290,6 +290,7 @@ _CODECS: Final = {
     "staged": _Codec(
         STAGED, lambda p: dump_blocks(p.staged) if p.staged else None, lambda i: load_blocks(i.get(STAGED))
     ),
+    # Said by another attribute, or less one:
     "available_at": _Codec(
         AVAILABLE, lambda p: None if p.available_at == p.updated_at else _micros(p.available_at), available_at
     ),
