@@ -1,14 +1,20 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+# Images of Python like to set it. Then each of the tests' thousand processes would compile what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3.11
 STORE ?=
 BIN := .venv/bin
 # spark-submit and what it needs, found first.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
-# What needs no processes of its own runs side by side; the rest would only measure its neighbours.
+# What computes runs two at once, test by test.
 TWO_AT_ONCE := -n 2 --dist worksteal
+# What starts processes mostly waits for them: three at once, a file in one process, so that its engines start once.
+THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb)
+# Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
+NOT_FAST := --ignore tests/unit --ignore tests/conformance
 
 .PHONY: help
 help: ## Show what there is to make
@@ -26,24 +32,29 @@ demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dyna
 SHORT := and not long
 TRIED := --changed
 SHARE := 0.2
+SECONDS := 45
 
 .PHONY: test
-test: lint test-suite test-system test-without-airflow ## Everything that CI runs
+test: .venv/ready ## Everything that CI runs
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint test-without-airflow
+	@$(MAKE) --no-print-directory test-suite
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
-	@$(MAKE) test SHORT= TRIED= SHARE=1
+	@$(MAKE) test SHORT= TRIED= SHARE=1 SECONDS=90
 
 .PHONY: test-suite
 test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	@$(RUN) python scripts/spark_archive.py
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "kit $(SHORT)" tests/conformance
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not ($(FAST)) $(SHORT)" tests/conformance
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
-	COORDINATION_SIMULATION_SHARE=$(SHARE) $(RUN) python -m pytest -m "not kit and not system and not ($(FAST)) $(SHORT)"; code=$$?; \
+	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
+	COORDINATION_POSTGRESQL_SECONDS=$(SECONDS) $(RUN) python -m pytest $(NOT_FAST) -m "timed $(SHORT)"
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
@@ -51,9 +62,11 @@ mutants: .venv/ready ## Break the code in every way of a list, and see that the 
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: test-system
-test-system: .venv/ready ## Kill tasks, drivers and triggerers of a real Airflow, and run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
+test-system: SHORT := $(if $(WRITE_DOCS),,$(SHORT))
+test-system: .venv/ready ## Its part with a real Airflow: kill tasks, drivers and triggerers, run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
 	@scripts/system_packages.sh java postgresql
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	@$(RUN) python scripts/spark_archive.py
 	$(RUN) python -m pytest -m "system $(SHORT)" --capture=no tests/system
 
 .PHONY: test-without-airflow
@@ -71,11 +84,24 @@ MINUTES ?= 30
 proof: .venv/ready ## Break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
 	@scripts/system_packages.sh java postgresql
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
+	@$(RUN) python scripts/spark_archive.py
 	$(RUN) python -m tests.proof --minutes $(MINUTES)
 
 .PHONY: model
 model: .venv/ready ## Explore the lease protocol's model within wide bounds, for MINUTES (default 30)
 	$(BIN)/python -m tests.model --minutes $(MINUTES)
+
+NAME ?=
+QUICK ?=
+
+.work/peers/ready: requirements/bench.txt scripts/make_peers.sh | .venv/ready
+	@scripts/make_peers.sh
+
+.PHONY: bench
+bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write docs/benchmarks.md (NAME=postgresql for one, QUICK=1 only counts)
+	@scripts/system_packages.sh java postgresql
+	@$(BIN)/python scripts/java_packages.py dynamodb-local
+	@$(RUN) python -m benchmarks $(NAME) $(if $(QUICK),--quick)
 
 .PHONY: lint
 lint: .venv/ready ## Style, types and the walls between the rooms
@@ -91,7 +117,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
+	for name in uv dev bench; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 
 .PHONY: clean

@@ -1,4 +1,4 @@
-"""Marks tests by what they need, so that ``make test-fast`` leaves them out without a list.
+"""Marks tests by what they need, and says which of them run in one process.
 
 Hypothesis takes the same examples each time, and as long for one as the machine needs: a change is judged by what it
 changes. ``--hypothesis-profile=default`` lets it look for new ones.
@@ -10,19 +10,44 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 settings.load_profile("ci")
 _ROOT = Path(__file__).parent
-_BY_FIXTURE = {"postgres_cluster": "postgres", "spark": "spark"}
-_BY_FOLDER = {"tests/system": "system"}
+_BY_FIXTURE = {"postgres_cluster": "postgres", "spark": "spark", "dynamodb_local": "dynamodb"}
+_SYSTEM = _ROOT / "tests" / "system"
+_UNIT = _ROOT / "tests" / "unit"
+_ENGINES = {"slow", "postgres", "dynamodb", "spark", "system"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark by fixture and by folder, before pytest selects by mark."""
+    """Mark by fixture and by folder, before pytest selects by mark; let what takes longest begin first."""
     for item in items:
         for fixture in _BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_BY_FIXTURE[fixture])
-        for folder, marker in _BY_FOLDER.items():
-            if _ROOT / folder in item.path.parents:
-                item.add_marker(marker)
+        if _SYSTEM in item.path.parents:
+            item.add_marker("system")
+        _check_folder(item)
+    items.sort(key=lambda item: _SYSTEM not in item.path.parents)
+
+
+def _check_folder(item: pytest.Item) -> None:
+    """Refuse a test that no part of ``make test`` would run: it looks for slow ones outside ``tests/unit`` only."""
+    needs = sorted({mark.name for mark in item.iter_markers()} & _ENGINES)
+    if needs and _UNIT in item.path.parents:
+        raise pytest.UsageError(f"{item.nodeid} is {', '.join(needs)}, so it does not belong into tests/unit")
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives a process the tests of a file, and all that share the Airflow of ``tests/system``."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder, _, file = nodeid.partition("::")[0].rpartition("/")
+        return folder if _ROOT / folder == _SYSTEM else f"{folder}/{file}"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    """Take the place of what xdist does for ``--dist loadfile``."""
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -1,4 +1,4 @@
-"""What Airflow reads about this package: connection type, configuration section, command line, classes."""
+"""The package as Airflow reads it: connection type, configuration section, command line, classes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "sensors": _modules("sensors", "partitions"),
         "triggers": _modules("triggers", "claimable", "partitions"),
-        "hooks": _modules("hooks", "coordination", "spark_submit"),
+        "hooks": _modules("hooks", "coordination"),
         "connection-types": [_CONNECTION_TYPE],
         "extra-links": ["airflow_coordination.links.spark_ui.SparkUILink"],
         "cli": ["airflow_coordination.cli.airflow_commands.get_cli_commands"],

@@ -19,10 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
-from airflow_coordination.hooks.credentials import MATRIX, MODES, REMEDIES, Opens
 from airflow_coordination.leases import errors, metrics
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.transitions import diagram
+from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PARTLY, PROMISES, proofs
 
@@ -241,7 +241,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
-    "LeasedOperator": arguments("operators.leasing", "LeasedOperator"),
+    "LeasedOperator": arguments("operators.leased_operator", "LeasedOperator"),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),
     "LeasedPySparkOperator": arguments("operators.pyspark", "LeasedPySparkOperator"),
 }

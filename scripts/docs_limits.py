@@ -47,7 +47,7 @@ TIMERS = (
     Constant("Renewals in one ownership timeout", "leases.settings", "RENEWALS_PER_LEASE"),
     Constant("Between two sweeps of a sensor", "leases.settings", "SWEEP_INTERVAL"),
     Constant("Until a watcher first reminds of work that nobody takes", "triggers.claimable", "REMIND_AFTER"),
-    Constant("Longest such time (each is twice the one before)", "triggers.claimable", "LONGEST_REMINDER"),
+    Constant("Longest such time (each is twice the one before)", "leases.waiting.wake_up", "LONGEST_REMINDER"),
     Constant("First pause before a call to the store is repeated", "leases.settle", "FIRST_PAUSE", unit("seconds")),
     Constant(
         "Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", unit("seconds")
@@ -92,7 +92,7 @@ TIMERS = (
     ),
     Constant("Spark Connect: wait for a new session's server", "spark.connect", "CONNECT_WITHIN", SECONDS),
     Constant("Spark Connect: wait for small answers later", "spark.connect", "ANSWER_WITHIN", SECONDS),
-    Constant("Task: a driver's time between SIGTERM and SIGKILL", "hooks.spark_submit", "GRACE", SECONDS),
+    Constant("Task: a driver's time between SIGTERM and SIGKILL", "submission.spark_submit", "GRACE", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
 )
 
@@ -104,9 +104,11 @@ LIMITS = (
     Constant("Progress and global state, as JSON", "leases.documents", "MAX_PROGRESS_BYTES", kib),
     Constant("Depth of a JSON document", "leases.documents", "MAX_DEPTH", unit("levels")),
     Constant("The block list of one partition", "leases.blocks", "MAX_BLOCKS_BYTES", kib),
-    Constant("A partition's last error, cut after", "leases.tenures", "MAX_ERROR_CHARACTERS", unit("characters")),
+    Constant(
+        "A partition's last error, cut after", "leases.ending_requests", "MAX_ERROR_CHARACTERS", unit("characters")
+    ),
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
-    Constant("Endings that a partition remembers", "leases.partition", "RING_SIZE"),
+    Constant("Endings that a partition remembers", "leases.fence", "RING_SIZE"),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
     Constant("DynamoDB: an item", "stores.dynamodb.limits", "MAX_ITEM_BYTES", kib),
     Constant("DynamoDB: items in one transaction", "stores.dynamodb.limits", "MAX_TRANSACTION"),
@@ -114,7 +116,7 @@ LIMITS = (
     Constant("DynamoDB: requests of one step under way at a time", "stores.dynamodb.creating", "PARALLEL"),
     Constant(
         "DynamoDB: progress or blocks above this get an item of their own",
-        "stores.dynamodb.texts",
+        "stores.dynamodb.large_values",
         "INLINE_BYTES",
         unit("bytes of UTF-8"),
     ),

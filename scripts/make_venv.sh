@@ -16,7 +16,8 @@ fi
 echo "Installing the pinned requirements into .venv"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 export VIRTUAL_ENV="$PWD/.venv"
-.venv/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt
+# Compiled now: where nobody may write bytecode later, each of a thousand processes would compile Airflow anew.
+.venv/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
 # Installed in place, so that Airflow finds the provider by its entry point.
 .venv/bin/uv pip install --quiet --no-deps --no-build-isolation --editable .
 touch .venv/ready

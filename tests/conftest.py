@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing import dynamodb_local as local_engine
-from airflow_coordination.testing import moto_server as moto
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.postgres import fresh_database, private_postgres
 from scripts.java_packages import jars
+from scripts.spark_archive import java_options
+from tests.engines import dynamodb_local as local_engine
+from tests.engines import moto_server as moto
+from tests.engines.postgres import fresh_database, private_postgres
 
 AMAZON = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -30,17 +31,12 @@ AMAZON = {
 AIRFLOW_HOME = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ |= {"AIRFLOW_HOME": AIRFLOW_HOME, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}  # before anybody imports Airflow
 
+os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())  # a small Spark application takes 8 CPU seconds, not 20
+
 
 def pytest_unconfigure() -> None:
     """Remove the home of this very process; each worker of xdist has one of its own."""
     shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what needs DynamoDB Local out of the fast part, however it comes by the fixture."""
-    for item in items:
-        if "dynamodb_local" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.dynamodb)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,16 +10,16 @@ from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
 
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
-from airflow_coordination.cli.place import Place
-from airflow_coordination.cli.standalone import open_place, run
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.findings import Finding
+from airflow_coordination.stores.diagnostics import Finding
 
 _CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
 
 
 def get_cli_commands() -> list[GroupCommand]:
-    """Return what the provider adds to Airflow's command line."""
+    """Return the provider's commands for Airflow's command line."""
     store = GroupCommand("store", "The store's schema", [_airflow_command(command) for command in STORE_COMMANDS])
     commands = [_airflow_command(command) for command in COMMANDS]
     return [GroupCommand("coordination", "Look after leased partitions", [*commands, store])]
@@ -34,22 +34,22 @@ def _airflow_command(command: Command) -> ActionCommand:
 def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
     @suppress_logs_and_warning  # Airflow logs to standard output, where the answer is JSON or YAML for programs
     def run_command(args: argparse.Namespace) -> None:
-        code = run(command, args, _place)
+        code = run(command, args, _context)
         if code:
             sys.exit(code)
 
     return run_command
 
 
-def _place(args: argparse.Namespace) -> Place:
-    """Return the place of ``--store``, otherwise of the connection."""
+def _context(args: argparse.Namespace) -> CommandContext:
+    """Return the context of ``--store``, otherwise of the connection."""
     if args.store:
-        return open_place(args)
-    return Place(lambda: _connected(args.conn_id), lambda: _around(args.conn_id))
+        return standalone_context(args)
+    return CommandContext(lambda: _connected(args.conn_id), lambda: _around(args.conn_id))
 
 
 def _around(conn_id: str) -> Iterable[Finding]:
-    from airflow_coordination.hooks.examination import look_around
+    from airflow_coordination.cli.doctor_airflow import look_around
 
     return look_around(conn_id)
 

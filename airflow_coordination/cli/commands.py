@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import acting, grants, iam, reading, upkeep
+from airflow_coordination.cli import actions, grants, iam, queries, upkeep
+from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
-from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.writes import Action
 
 
@@ -31,7 +31,7 @@ class Command:
 
     name: str
     help: str
-    run: Callable[[Place, Namespace], int | None]
+    run: Callable[[CommandContext, Namespace], int | None]
     options: tuple[Option, ...] = ()
 
 
@@ -56,7 +56,7 @@ _PEOPLE: Final = (
     OUTPUT,
 )
 _PAGING: Final = (
-    _option("--status", choices=reading.STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--status", choices=queries.STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
@@ -97,18 +97,18 @@ _DOCTOR: Final = (
 
 
 def _action(action: Action, help_text: str) -> Command:
-    return Command(action.value, help_text, lambda place, args: acting.act(place, action, args), _PEOPLE)
+    return Command(action.value, help_text, lambda context, args: actions.act(context, action, args), _PEOPLE)
 
 
 COMMANDS: Final = (
     Command(
         "status",
         "How many partitions are in each state, by source",
-        reading.status,
+        queries.status,
         (_option("--source", help="Only this source"), PREFIX, OUTPUT),
     ),
-    Command("list", "List partitions by key", reading.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
-    Command("show", "Everything that is known of one partition", reading.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
+    Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
@@ -119,7 +119,7 @@ COMMANDS: Final = (
     Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", grants.print_grants, _GRANTS),
 )
 STORE_COMMANDS: Final = (
-    Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),
+    Command("migrate", "Create the store's tables, or migrate them to this version", actions.migrate),
     Command(
         "new-id",
         "Give a copy of a store an id of its own, so that nobody takes it for the original",

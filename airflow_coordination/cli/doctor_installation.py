@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at on this host: the distributions, the provider, and Java where Spark needs it."""
+"""Checks of this host for ``doctor``: the distributions, the provider, and Java where Spark needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.spark.session import CLASSIC, CLIENT, check_distributions, installed
-from airflow_coordination.stores.findings import Finding, Verdict, looked
+from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 
 _PROVIDERS: Final = "apache_airflow_provider"
 _JAVA: Final = re.compile(r'version "(\d+)')
@@ -21,7 +21,7 @@ _GET_JAVA: Final = "Install Java 17 or 21, and set JAVA_HOME to it where Airflow
 
 
 def look_at_installation() -> Iterator[Finding]:
-    """Yield what there is to say of what is installed here."""
+    """Yield the findings on this installation."""
     yield from looked(CLASSIC, _distributions)
     yield from _java()
     yield from _provider()

@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at where output goes: whether this host can write there."""
+"""The check of the output root for ``doctor``: this host must be able to write there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.storage import delete, join, normal_root, write_bytes
-from airflow_coordination.stores.findings import Finding, Verdict
+from airflow_coordination.stores.diagnostics import Finding, Verdict
 
 
 def look_at_output_root(root: str) -> Iterator[Finding]:

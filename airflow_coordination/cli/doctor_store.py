@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at in the store: that it answers, its clock, and what each back end says of itself."""
+"""Checks of the store for ``doctor``: its schema, its clock, its prefix, and those of each back end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.findings import Finding, Verdict, looked
+from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 
 MAX_SKEW: Final = timedelta(seconds=5)
-"""How far this host's clock may be from the store's; DynamoDB's answers give whole seconds."""
+"""The greatest difference allowed between this host's clock and the store's; DynamoDB's answers give whole seconds."""
 
 
 def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:
-    """Yield what there is to say of ``store``.
+    """Yield the findings on ``store``.
 
     :param role: whose permissions this process should have: ``owner`` (``setup``), ``worker`` or ``reader``.
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Final
 
-from airflow_coordination.cli.place import Place
+from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.leases.errors import SettingsError
 
 ROLES: Final = ("owner", "worker", "reader")
 _GIVE: Final = "Give it, or a store in PostgreSQL that says it"
 
 
-def print_grants(place: Place, args: Namespace) -> None:
+def print_grants(context: CommandContext, args: Namespace) -> None:
     """Print a role's rights as SQL for ``psql``; nothing is sent to the server.
 
     :raises SettingsError: when no database is named, or a name cannot be one in PostgreSQL.
@@ -21,19 +21,19 @@ def print_grants(place: Place, args: Namespace) -> None:
 
     database, schema = args.database, args.schema
     if database is None or schema is None:
-        said = _said(place, required=database is None)
+        said = _said(context, required=database is None)
         database, schema = database or said[0], schema or said[1]
     names = Names(database, schema, args.to or f"coordination_{args.role}")
     for statement in grants(SqlRole(args.role), names):
         print(statement)
 
 
-def _said(place: Place, *, required: bool) -> tuple[str, str]:
+def _said(context: CommandContext, *, required: bool) -> tuple[str, str]:
     """Return database and schema as the store's URL says them; PostgreSQL's own schema is ``public``."""
     from airflow_coordination.stores.sql.store import SqlStore
 
     try:
-        store = place.store
+        store = context.store
     except SettingsError as error:
         if required:
             raise SettingsError(

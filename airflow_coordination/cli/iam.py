@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.cli.place import Place
+from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.leases.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -16,27 +16,27 @@ ROLES: Final = ("setup", "worker", "reader")
 _GIVE: Final = "Give it, or a store that says it; an account also by --ask-account"
 
 
-def print_policy(place: Place, args: Namespace) -> None:
+def print_policy(context: CommandContext, args: Namespace) -> None:
     """Print a role's policy for one table as JSON; what is not named comes from the store.
 
     :raises SettingsError: when the table, its region or its account is not known, or the output root is not on S3.
     """
     from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
 
-    region = args.region or _known("--region", _options(place, "--region").region)
+    region = args.region or _known("--region", _options(context, "--region").region)
     address = TableAddress(
-        table=args.table or _options(place, "--table").table_name,
+        table=args.table or _options(context, "--table").table_name,
         region=region,
-        account=args.account or _account(place, region, ask=args.ask_account),
+        account=args.account or _account(context, region, ask=args.ask_account),
     )
     print(json.dumps(policy(Role(args.role), address, args.output_root, args.source, args.partition_prefix), indent=2))
 
 
-def _options(place: Place, wanted: str) -> DynamoDBOptions:
+def _options(context: CommandContext, wanted: str) -> DynamoDBOptions:
     from airflow_coordination.stores.dynamodb import DynamoDBStore
 
     try:
-        store = place.store
+        store = context.store
     except SettingsError as error:
         raise SettingsError(wanted, None, "is missing, and there is no store to take it from", _GIVE) from error
     if isinstance(store, DynamoDBStore):
@@ -44,13 +44,13 @@ def _options(place: Place, wanted: str) -> DynamoDBOptions:
     raise SettingsError(wanted, None, f"is missing, and {store.description} is no table of DynamoDB", _GIVE)
 
 
-def _account(place: Place, region: str, *, ask: bool) -> str:
+def _account(context: CommandContext, region: str, *, ask: bool) -> str:
     """Return the account of the store's role; ask AWS only where that is wanted."""
     if ask:
         from airflow_coordination.stores.dynamodb.iam import account_of_credentials
 
         return account_of_credentials(region)
-    role = _options(place, "--account").sts_role_arn
+    role = _options(context, "--account").sts_role_arn
     return _known("--account", role and role.split(":")[4])
 
 

@@ -1,4 +1,4 @@
-"""How rows reach a terminal or a program: never as they are, control and bidi characters are escaped."""
+"""Rows for a terminal or a program, with control and bidi characters escaped."""
 
 from __future__ import annotations
 

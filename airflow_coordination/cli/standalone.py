@@ -7,18 +7,20 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command
+from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import say
-from airflow_coordination.cli.place import Place
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 
 
-def run(command: Command, args: argparse.Namespace, open_place: Callable[[argparse.Namespace], Place]) -> int:
+def run(
+    command: Command, args: argparse.Namespace, open_context: Callable[[argparse.Namespace], CommandContext]
+) -> int:
     """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong."""
     try:
-        return command.run(open_place(args), args) or 0
+        return command.run(open_context(args), args) or 0
     except CoordinationError as error:
         say(f"Error: {error}")
         return 1
@@ -27,11 +29,11 @@ def run(command: Command, args: argparse.Namespace, open_place: Callable[[argpar
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, carry it out, and return the exit code (2 for a wrong command line)."""
     args = parser().parse_args(argv)
-    return run(args.command, args, open_place)
+    return run(args.command, args, standalone_context)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what understands the commands of the table."""
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
     groups = parser.add_subparsers(metavar="COMMAND", required=True)
     _add(groups, COMMANDS)
@@ -40,9 +42,9 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def open_place(args: argparse.Namespace) -> Place:
-    """Return the place that ``--store`` or the environment variable ``COORDINATION_STORE`` names."""
-    return Place(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)))
+def standalone_context(args: argparse.Namespace) -> CommandContext:
+    """Return the context of the store that ``--store`` or the environment variable ``COORDINATION_STORE`` names."""
+    return CommandContext(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)))
 
 
 def _open(text: str | None) -> PartitionStore:

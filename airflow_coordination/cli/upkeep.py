@@ -7,19 +7,19 @@ from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.cli.acting import confirmed
+from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
-from airflow_coordination.cli.place import Place, account
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.retention import Purged
 
 _AGE: Final = re.compile(r"(\d{1,6})d")
 
 
-def purge(place: Place, args: Namespace) -> None:
+def purge(context: CommandContext, args: Namespace) -> None:
     """Delete what was completed before a time, portion by portion; killed, it goes on when it is called again."""
-    coordinator = place.coordinator(args.source, args.partition_prefix)
-    before = moment_of(args.completed_before, place.store.now())
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    before = moment_of(args.completed_before, context.store.now())
     about = f"partition(s) of source {args.source} that were completed before {before.isoformat(timespec='seconds')}"
 
     def portions(dry_run: bool) -> Purged:
@@ -59,14 +59,14 @@ def moment_of(text: str, now: datetime) -> datetime:
     raise SettingsError("--completed-before", text, problem, "Write 2026-01-31, 2026-01-31T12:00:00+01:00 or 90d")
 
 
-def new_id(place: Place, args: Namespace) -> None:
+def new_id(context: CommandContext, args: Namespace) -> None:
     """Give the store another id, after asking.
 
     :raises SettingsError: while leases are held in it, or when it is no store in an SQL database.
     """
     from airflow_coordination.stores.sql.store import SqlStore
 
-    store = place.store
+    store = context.store
     if not isinstance(store, SqlStore):
         raise SettingsError("--store", store.description, "is not in an SQL database", "Copies of others keep their id")
     old = store.store_id

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
 
-from airflow_coordination.operators.functions import PartitionCallable
+from airflow_coordination.operators.partition_callable import PartitionCallable
 from airflow_coordination.operators.pyspark import LeasedPySparkOperator
 
 

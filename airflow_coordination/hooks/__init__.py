@@ -1,1 +1,1 @@
-"""Airflow connections of type ``coordination``, and spark-submit under a lease."""
+"""Airflow connections of type ``coordination``, and what every operator of ours has in common with Airflow."""

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 CONNECTION_TYPE: Final = "aws"
 _ASKED_OF_A_ROLE: Final = frozenset({"ExternalId", "RoleSessionName", "DurationSeconds"})
-"""What a store's options can say of a role, or what a driver does without: with more, only its task can assume it."""
+"""The arguments of a role that store options can hold, or drivers do without: with more, only a task assumes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmazonAccess:
-    """What a connection of type ``aws`` says, as plain values: equal ones share a store and its client.
+    """A connection of type ``aws`` as plain values: equal ones share a store and its client.
 
     :param conn_id: the connection.
     :param login: the id of an access key, if it names one.

@@ -1,4 +1,4 @@
-"""What an Airflow connection of type ``coordination`` says, as one frozen value."""
+"""An Airflow connection of type ``coordination``, read into one frozen value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECRET_KEY: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[A-Za-z0-9._-]+
 
 @dataclass(frozen=True, slots=True)
 class StoreConnection:
-    """Where a store is, and what its connection says about the work on it.
+    """A store's place, and the rest of its connection, about the work on it.
 
     :param store: the store, with the partition prefix; may hold credentials.
     :param output_root: where partitions publish their blocks.
@@ -64,7 +64,7 @@ class StoreConnection:
         amazon: dict[str, str] = {}
         if self.amazon is not None:
             amazon, options = for_driver(self.amazon, options)
-        return {**amazon, STORE_VARIABLE: options.url if options else sql_text(self.store)}
+        return {**amazon, STORE_VARIABLE: options.url if options else store_text(self.store)}
 
 
 def embedded_connection() -> StoreConnection:
@@ -122,9 +122,10 @@ def dynamodb_options(store: StoreConfig) -> DynamoDBOptions | None:
     return options_of(store.url, dict(store.options))
 
 
-def sql_text(store: StoreConfig) -> str:
-    """Return what opens a store in an SQL database."""
-    return json.dumps({"store": {"sql": {"url": store.url, **dict(store.options)}}}) if store.options else store.url
+def store_text(store: StoreConfig) -> str:
+    """Return what opens a store that is not in DynamoDB."""
+    whole = {"store": {store.kind: {"url": store.url, **dict(store.options)}}}
+    return json.dumps(whole) if store.options else store.url
 
 
 def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
@@ -133,7 +134,7 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     :raises SettingsError: when the store's URL cannot be read, without showing it.
     """
     mask(password, *secrets_of({"url": store.url, **dict(store.options)}))
-    if store.kind != "sql" or not password:
+    if store.kind in ("in_memory", "dynamodb") or not password:
         return store
     try:
         url = make_url(store.url)

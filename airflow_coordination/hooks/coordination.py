@@ -22,8 +22,8 @@ from airflow_coordination.hooks.connection import (
     embedded_connection,
     read_connection,
 )
-from airflow_coordination.hooks.one_machine import check_executor
 from airflow_coordination.hooks.settings import configured_output_root, merge_settings
+from airflow_coordination.hooks.single_machine import check_executor
 from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError
@@ -56,7 +56,7 @@ class CoordinationHook(BaseHook):
 
     @cached_property
     def connection(self) -> StoreConnection:
-        """What the connection says.
+        """The connection, read.
 
         :raises SettingsError: when it does not make sense.
         :raises AirflowNotFoundException: when there is none of this id, and it is not the default one.

@@ -1,11 +1,11 @@
-"""Who a task instance is to the protocol."""
+"""The owner that a task instance is to the protocol."""
 
 from __future__ import annotations
 
 import socket
 from typing import TYPE_CHECKING
 
-from airflow_coordination.leases.partition import Owner
+from airflow_coordination.leases.fence import Owner
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -1,4 +1,4 @@
-"""When a failed task is worth trying again."""
+"""The retry policy of our operators, and the errors that it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a Spark Connect server is, as its Airflow connection says."""
+"""The address of a Spark Connect server, from its Airflow connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this package counts and traces in Airflow, with the dag, the task and the source as tags."""
+"""Metrics and traces in Airflow, tagged with the dag, the task and the source."""
 
 from __future__ import annotations
 

@@ -22,22 +22,15 @@ from airflow_coordination.leases.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.fence import Ending, Fence, Owner
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics
-from airflow_coordination.leases.partition import (
-    Checkpoint,
-    Ending,
-    Fence,
-    Lease,
-    Outcome,
-    Owner,
-    Partition,
-    PartitionIdentifier,
-    PartitionStatus,
-)
+from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 
 __all__ = [

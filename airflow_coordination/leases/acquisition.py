@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 
 from airflow_coordination.leases.clock import Clock, Randomness
+from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.errors import (
     CoordinationError,
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
+from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.hints import Hint
-from airflow_coordination.leases.partition import Fence, Lease, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import NEW_FIRST_PROBABILITY, Settings
 from airflow_coordination.leases.settle import Settler, not_owned
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Adopt, Answer, End, Retake, Tenancy
 
@@ -62,10 +65,13 @@ class Acquisition:
             max_lost_leases=self._settings.max_lost_leases,
         )
 
-    def following(self, key: str | None = None) -> AcquireNext:
-        """Return the request for whatever is first in the order, now and then starting at "new" (promise S9)."""
+    def following(self, key: str | None = None, *, may_miss: bool = False) -> AcquireNext:
+        """Return the request for whatever is first in the order, now and then starting at "new" (promise S9).
+
+        :param may_miss: another request is sent if this one says that it has not looked everywhere.
+        """
         new_first = key is None and self._randomness.chance(NEW_FIRST_PROBABILITY)
-        return AcquireNext(source=self._source, tenancy=self.tenancy(), new_first=new_first, key=key)
+        return AcquireNext(source=self._source, tenancy=self.tenancy(), new_first=new_first, key=key, may_miss=may_miss)
 
     def by_hint(self, hint: Hint) -> Lease | None:
         """Acquire the hinted partition if it can be had: one step. ``None`` when it cannot."""
@@ -138,7 +144,7 @@ class Acquisition:
             return False
         lease = self._tenures.start(found, self._clock.monotonic())
         with suppress(PartitionNotOwnedError):
-            self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
+            self._tenures.end(lease, GiveUpRequest())
         return True
 
     def retake(self, key: str, *, same_try: bool = False) -> Lease | None:
@@ -152,8 +158,7 @@ class Acquisition:
         return self._retake(seen, same_try)
 
     def _retake(self, seen: Partition, same_try: bool) -> Lease | None:
-        held = Owner(seen.owner) if seen.owner else None
-        if seen.status is not PartitionStatus.ASSIGNED or held is None or held.task != self._owner.task:
+        if seen.status is not PartitionStatus.ASSIGNED or seen.owner_task != self._owner.task:
             return None
         write = Retake(
             source=self._source,
@@ -197,7 +202,8 @@ class Acquisition:
 
     def fused(self, key: str | None) -> FusedAcquisition:
         """Return the acquisition of the next partition in the step that completes one; of ``key`` if given."""
-        return FusedAcquisition(self, self._store, self.following(key), self._clock.monotonic())
+        request = self.following(key, may_miss=key is None)
+        return FusedAcquisition(self, self._store, request, self._clock.monotonic())
 
     def start(self, found: Partition | None, sent_at: float) -> Lease | None:
         """Return the lease on what was acquired by a request sent at ``sent_at``."""
@@ -241,6 +247,7 @@ class FusedAcquisition:
     def __init__(self, acquisition: Acquisition, store: PartitionStore, request: AcquireNext, sent_at: float) -> None:
         self._acquisition, self._store, self._request, self._sent_at = acquisition, store, request, sent_at
         self._found: Partition | None = None
+        self._may_have_missed = request.may_miss
         self._sent = False
 
     def send(self, end: End) -> Answer:
@@ -248,6 +255,8 @@ class FusedAcquisition:
         self._sent = True
         answer = self._store.complete_and_acquire(end, self._request)
         self._found = answer.next
+        if answer.ended.applied:  # a refusal says nothing of what the attempt that was applied has found
+            self._may_have_missed = answer.missed
         return answer.ended
 
     def acquired(self, heard: bool) -> Lease | None:
@@ -263,6 +272,8 @@ class FusedAcquisition:
         except CoordinationError:
             self._acquisition.abandon(nonce)
             raise
+        if found is None and self._may_have_missed:  # under a nonce of its own: this one acquires nothing any more
+            return self._acquisition.by_query(self._request.key)
         return self._acquisition.start(found, self._sent_at)
 
     def __enter__(self) -> FusedAcquisition:

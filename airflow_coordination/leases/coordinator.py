@@ -11,15 +11,22 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.creation import Creation
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.durations import duration
-from airflow_coordination.leases.errors import (
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
+from airflow_coordination.leases.ending_requests import (
+    CloseRequest,
+    CompleteRequest,
+    EndRequest,
+    FailRequest,
+    GiveUpRequest,
 )
+from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.hints import Hint, decode_hint
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.partition import Fence, Lease, Outcome, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.retention import Retention
+from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.supply import (
     Supplier,
 )
@@ -52,8 +59,6 @@ class SourceCoordinator(Creation, Retention):
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.
     """
-
-    # -- acquiring --------------------------------------------------------------------------------------------
 
     def get_next_partition(self, supplier: Supplier | None = None, hint: str | None = None) -> Lease | None:
         """Acquire one partition: the hint first, then crashed, reopened, new ones, then the supplier once, then again.
@@ -107,8 +112,6 @@ class SourceCoordinator(Creation, Retention):
             "look for own leases", lambda: self.store.find_task(self._source_id, self.owner.task)
         )
 
-    # -- owning -----------------------------------------------------------------------------------------------
-
     def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:
         """Save progress and the blocks finished since the last save; also renews (Data Prepper: ``saveState``).
 
@@ -121,7 +124,7 @@ class SourceCoordinator(Creation, Retention):
     def complete(self, lease: Lease, blocks: Sequence[Block] = ()) -> None:
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step."""
         with self._watched(Metric.COMPLETE_ERRORS):
-            self._end(lease, self._tenures.completed(lease), blocks, ("complete",))
+            self._end(lease, CompleteRequest(), blocks)
 
     def close(
         self,
@@ -139,8 +142,7 @@ class SourceCoordinator(Creation, Retention):
         with self._watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
             progress = encode_progress(state)
-            ending = self._tenures.closed(lease, after, progress)
-            self._end(lease, ending, blocks, ("close", reopen_after, progress))
+            self._end(lease, CloseRequest(reopen_after, progress, after), blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -150,13 +152,13 @@ class SourceCoordinator(Creation, Retention):
         """
         with self._watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._end(lease, self._tenures.failed(lease, error, after), (), ("fail", error, retry_after))
+            self._end(lease, FailRequest(error, retry_after, after))
 
     def give_up(self, lease: Lease, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure without counting anything; the partition is free at once, or after ``retry_after``."""
         with self._watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._end(lease, self._tenures.given_up(lease, after), (), ("give up", retry_after))
+            self._end(lease, GiveUpRequest(retry_after, after))
 
     def complete_and_get_next(
         self, lease: Lease, blocks: Sequence[Block] = (), hint: str | None = None
@@ -184,15 +186,13 @@ class SourceCoordinator(Creation, Retention):
         :return: whether the tenure was still going on; false when it had ended by itself.
         :raises PartitionNotFoundError: when there is no such partition.
         """
-        return self._end_for_dead_owner(key, fence, lambda lease: self._tenures.failed(lease, error, None))
+        return self._end_for_dead_owner(key, fence, FailRequest(error))
 
     def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:
         """Give a tenure up in the place of its driver, which was ended on purpose; see :meth:`fail_for_dead_owner`."""
-        return self._end_for_dead_owner(key, fence, lambda lease: self._tenures.given_up(lease, None))
+        return self._end_for_dead_owner(key, fence, GiveUpRequest())
 
-    def _end_for_dead_owner(
-        self, key: str, fence: Fence, ending: Callable[[Lease], Callable[[Partition, str], End]]
-    ) -> bool:
+    def _end_for_dead_owner(self, key: str, fence: Fence, request: EndRequest) -> bool:
         while True:
             seen = self._settler.read(self._source_id, key)
             if seen is None:
@@ -201,14 +201,12 @@ class SourceCoordinator(Creation, Retention):
                 return False
             lease = self._tenures.start(seen, self._clock.monotonic())
             try:
-                self._end(lease, ending(lease), (), None)
+                self._end(lease, request)
             except PartitionNotOwnedError as refused:
                 if refused.ending is None or refused.ending.outcome is not Outcome.OVERTAKEN:
                     return False
             else:
                 return True
-
-    # -- inside -----------------------------------------------------------------------------------------------
 
     def _hint(self, text: str) -> Hint:
         return decode_hint(text, self.store.store_id)
@@ -236,13 +234,12 @@ class SourceCoordinator(Creation, Retention):
     def _end(
         self,
         lease: Lease,
-        ending: Callable[[Partition, str], End],
-        blocks: Sequence[Block],
-        intent: object,
+        request: EndRequest,
+        blocks: Sequence[Block] = (),
         send: Callable[[End], Answer] | None = None,
     ) -> bool:
         """End a tenure and count it; return whether the store's answer was heard."""
-        write, heard = self._tenures.end(lease, ending, blocks, intent=intent, send=send)
+        write, heard = self._tenures.end(lease, request, blocks, send=send)
         if write.outcome in _COUNTED:
             self._count(_COUNTED[write.outcome])
         self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
@@ -251,6 +248,6 @@ class SourceCoordinator(Creation, Retention):
     def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
         fused = self._acquisition.fused(key)
         with self._watched(Metric.COMPLETE_ERRORS), fused:
-            heard = self._end(lease, self._tenures.completed(lease), blocks, ("complete",), fused.send)
+            heard = self._end(lease, CompleteRequest(), blocks, fused.send)
         with after_completion():
             return fused.acquired(heard)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
 from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Lease, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import (
     Supplier,
     SupplierPages,
@@ -137,4 +139,4 @@ class Creation(Participant):
         finally:
             if lease.ending is None:
                 with suppress(CoordinationError):  # it ends by itself; the supplier's own error matters more
-                    self._tenures.end(lease, self._tenures.given_up(lease, timedelta(0)))
+                    self._tenures.end(lease, GiveUpRequest())

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.partition import Fence
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.settings import Settings
 
 HANDOVER_VARIABLE: Final = "COORDINATION_HANDOVER"

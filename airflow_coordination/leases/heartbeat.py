@@ -16,7 +16,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,9 @@ from airflow_coordination.leases.metrics import Gauge, Metric
 from airflow_coordination.leases.names import check_key, check_limit, split_source
 from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Outlook, Swept
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Sweep
 
 NAMED_SOURCES: Final = 10

@@ -15,10 +15,11 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
     StoreThrottledError,
 )
+from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Gauge, Metric, Metrics, full_name
 from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
-from airflow_coordination.leases.partition import Lease, Owner
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler

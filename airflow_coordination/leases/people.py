@@ -12,9 +12,10 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Act, Action
 

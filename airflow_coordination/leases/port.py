@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,

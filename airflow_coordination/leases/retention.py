@@ -10,9 +10,10 @@ from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.overview import Overview
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.status import PartitionStatus
 
 PORTION: Final = 500
 """How many completed partitions one sweep with a retention looks at."""

@@ -19,9 +19,12 @@ from airflow_coordination.leases.errors import (
     PartitionUpdateError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.partition import Chain, Ending, Fence, Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.lease import Chain
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Answer, ChainWrite
 
 T = TypeVar("T")

@@ -11,7 +11,8 @@ from typing import Any
 from airflow_coordination.leases.documents import decode_object, encode_progress
 from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.partition import Checkpoint, Lease, PartitionIdentifier
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.writes import NewPartition

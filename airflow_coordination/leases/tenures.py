@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import Any, Final
 
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
+from airflow_coordination.leases.ending_requests import EndRequest, Tenure
 from airflow_coordination.leases.errors import (
     OutcomeUnknownError,
     PartitionNotFoundError,
     ProgressStateError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.names import storable
-from airflow_coordination.leases.partition import Chain, Ending, Fence, Lease, Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.lease import Chain, Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import head_records, may_add
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
-from airflow_coordination.leases.writes import KEEP, Answer, Begin, ChainWrite, End, Renew, Save
-
-MAX_ERROR_CHARACTERS = 2_000
-A, C, D, U = (
-    PartitionStatus.ASSIGNED,
-    PartitionStatus.CLOSED,
-    PartitionStatus.COMPLETED,
-    PartitionStatus.UNASSIGNED,
-)
-_NOTHING_IN_A_ROW: Final[dict[str, Any]] = {"failures": 0, "lost_leases": 0, "last_error": None}
-"""What a success leaves: failures and lost leases count in a row, and the last error is that of the row."""
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import Answer, Begin, ChainWrite, End, Renew, Save
 
 
 class Tenures:
@@ -85,7 +76,9 @@ class Tenures:
         write = Begin(
             source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
         )
-        unknown = Partition(source=source, key=key, status=A, token=fence.token, nonce=fence.nonce)
+        unknown = Partition(
+            source=source, key=key, status=PartitionStatus.ASSIGNED, token=fence.token, nonce=fence.nonce
+        )
         return write, Chain(fence.nonce, unknown, self._clock.now(), 0.0)
 
     def _read_begun(self, source: str, key: str) -> Partition:
@@ -152,94 +145,37 @@ class Tenures:
     def end(
         self,
         lease: Lease,
-        ending: Callable[[Partition, str], End],
+        request: EndRequest,
         blocks: Sequence[Block] = (),
         *,
-        intent: object = None,
         send: Callable[[End], Answer] | None = None,
     ) -> tuple[End, bool]:
-        """End the tenure with the write that ``ending(partition, op)`` returns; publish ``blocks`` and staged ones.
+        """End the tenure as ``request`` wishes; publish ``blocks`` and staged ones, where it publishes.
 
-        :param intent: what the caller asked for, with all arguments: the same again after
-            :class:`OutcomeUnknownError` is the same ending, not a second one.
+        The same request again after :class:`OutcomeUnknownError` is the same ending, not a second one.
+
         :param send: sends the write, where another step goes with it.
         :return: the write, and whether the store's answer to it was heard.
         """
-        chain, wish = lease.chain, (intent, tuple(blocks))
+        chain, asked = lease.chain, (request, tuple(blocks))
         chain.check_process()
         with chain.lock:
-            asked_before = chain.intent
+            asked_before = chain.asked
             earlier = self._settle_earlier(chain)
-            if isinstance(earlier, End) and intent is not None and asked_before == wish:
+            if isinstance(earlier, End) and asked_before == asked:
                 return earlier, False
-            write, chain.intent = self.prepare(lease, ending, blocks), wish
+            write, chain.asked = self.prepare(lease, request, blocks), asked
             sender = (lambda: send(write)) if send else None
             action = f"end ({write.outcome}) partition {write.key!r}"
             answer = self._settler.settle(action, write, chain, sender)
             chain.ending = chain.ending or ending_of(write)
             return write, answer is not None
 
-    def prepare(self, lease: Lease, ending: Callable[[Partition, str], End], blocks: Sequence[Block]) -> End:
+    def prepare(self, lease: Lease, request: EndRequest, blocks: Sequence[Block]) -> End:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
-        op = self._randomness.op_id()
-        write = ending(lease.chain.partition, op)
-        if not write.clear_staged:
-            return write
-        return replace(write, heads=self._publish(lease.chain.partition, blocks, op))
-
-    def completed(self, lease: Lease) -> Callable[[Partition, str], End]:
-        """Return the ending *completed*: final until a person resets or deletes (promise S3)."""
-        return lambda partition, op: _end(
-            lease, op, Outcome.COMPLETED, D, partition, clear_staged=True, **_NOTHING_IN_A_ROW
-        )
-
-    def closed(
-        self, lease: Lease, reopen_after: timedelta | None, progress: str | None
-    ) -> Callable[[Partition, str], End]:
-        """Return the ending *closed*, or *completed* at the maximum (Data Prepper: ``closePartition``)."""
-
-        def ending(partition: Partition, op: str) -> End:
-            count = partition.closed_count + 1
-            done = self._settings.max_closed_count is not None and count >= self._settings.max_closed_count
-            return _end(
-                lease,
-                op,
-                Outcome.COMPLETED if done else Outcome.CLOSED,
-                D if done else C,
-                partition,
-                clear_staged=True,
-                closed_count=count,
-                **_NOTHING_IN_A_ROW,
-                delay=None if done else reopen_after,
-                progress=progress,
-                generation=partition.generation if progress is not None else op,
-            )
-
-        return ending
-
-    def failed(self, lease: Lease, error: str, retry_after: timedelta | None) -> Callable[[Partition, str], End]:
-        """Return the ending *failed*: progress and staged blocks are kept; parked at the maximum."""
-
-        def ending(partition: Partition, op: str) -> End:
-            failures = partition.failures + 1
-            parks = failures >= self._settings.max_failures
-            delay = self._settings.delay_after(failures) if retry_after is None else retry_after
-            return _end(
-                lease,
-                op,
-                Outcome.FAILED,
-                C if parks else U,
-                partition,
-                failures=failures,
-                last_error=storable(error)[:MAX_ERROR_CHARACTERS],
-                delay=None if parks else delay,
-            )
-
-        return ending
-
-    def given_up(self, lease: Lease, retry_after: timedelta | None) -> Callable[[Partition, str], End]:
-        """Return the ending *given up*: counts nothing, free at once or at a given time."""
-        return lambda partition, op: _end(lease, op, Outcome.GIVEN_UP, U, partition, delay=retry_after or timedelta(0))
+        op, partition = self._randomness.op_id(), lease.chain.partition
+        write = request.resolved(Tenure(partition, lease.fence, lease.chain.last_op), op, self._settings)
+        return replace(write, heads=self._publish(partition, blocks, op)) if write.clear_staged else write
 
     def _publish(self, partition: Partition, blocks: Sequence[Block], op: str) -> tuple[HeadRecord, ...]:
         published = merge(partition.staged, blocks)
@@ -278,30 +214,6 @@ class Tenures:
         if found is None:
             raise PartitionNotFoundError(key, source)
         return found
-
-
-def _end(lease: Lease, op: str, outcome: Outcome, status: PartitionStatus, partition: Partition, **changes: Any) -> End:
-    """Return an ending that keeps what ``changes`` does not name."""
-    kept: dict[str, Any] = {
-        "closed_count": partition.closed_count,
-        "failures": partition.failures,
-        "lost_leases": partition.lost_leases,
-        "last_error": partition.last_error,
-        "delay": None,
-        "progress": KEEP,
-        "generation": partition.generation,
-        "clear_staged": False,
-    }
-    return End(
-        source=partition.source,
-        key=partition.key,
-        fence=lease.fence,
-        op=op,
-        prev=lease.chain.last_op,
-        outcome=outcome,
-        status=status,
-        **(kept | changes),
-    )
 
 
 def ending_of(write: End) -> Ending:

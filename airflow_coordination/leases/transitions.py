@@ -9,14 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from airflow_coordination.leases.partition import PartitionStatus
-
-U, A, C, D = (
-    PartitionStatus.UNASSIGNED,
-    PartitionStatus.ASSIGNED,
-    PartitionStatus.CLOSED,
-    PartitionStatus.COMPLETED,
-)
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus
 
 
 class Event(StrEnum):
@@ -46,25 +39,25 @@ class Event(StrEnum):
 State = PartitionStatus | None
 
 TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
-    Event.CREATE: {None: (U,)},
-    Event.ACQUIRE: {U: (A,), C: (A,), A: (A,)},
-    Event.RETAKE: {A: (A,)},
-    Event.ADOPT: {A: (A,)},
-    Event.BEGIN: {A: (A,)},
-    Event.RENEW: {A: (A,)},
-    Event.SAVE: {A: (A,)},
-    Event.COMPLETE: {A: (D,)},
-    Event.CLOSE: {A: (C, D)},
-    Event.FAIL: {A: (U, C)},
-    Event.GIVE_UP: {A: (U,)},
-    Event.RECLAIM: {A: (U, C)},
-    Event.SWEEP_REOPEN: {C: (U,)},
-    Event.RELEASE: {A: (U,)},
-    Event.REOPEN: {C: (U,), U: (U,)},
-    Event.PARK: {U: (C,), A: (C,), C: (C,)},
-    Event.RESET: {U: (U,), A: (U,), C: (U,), D: (U,)},
-    Event.RETRACT: {U: (U,), C: (C,), D: (D,)},
-    Event.DELETE: {U: (None,), A: (None,), C: (None,), D: (None,)},
+    Event.CREATE: {None: (UNASSIGNED,)},
+    Event.ACQUIRE: {UNASSIGNED: (ASSIGNED,), CLOSED: (ASSIGNED,), ASSIGNED: (ASSIGNED,)},
+    Event.RETAKE: {ASSIGNED: (ASSIGNED,)},
+    Event.ADOPT: {ASSIGNED: (ASSIGNED,)},
+    Event.BEGIN: {ASSIGNED: (ASSIGNED,)},
+    Event.RENEW: {ASSIGNED: (ASSIGNED,)},
+    Event.SAVE: {ASSIGNED: (ASSIGNED,)},
+    Event.COMPLETE: {ASSIGNED: (COMPLETED,)},
+    Event.CLOSE: {ASSIGNED: (CLOSED, COMPLETED)},
+    Event.FAIL: {ASSIGNED: (UNASSIGNED, CLOSED)},
+    Event.GIVE_UP: {ASSIGNED: (UNASSIGNED,)},
+    Event.RECLAIM: {ASSIGNED: (UNASSIGNED, CLOSED)},
+    Event.SWEEP_REOPEN: {CLOSED: (UNASSIGNED,)},
+    Event.RELEASE: {ASSIGNED: (UNASSIGNED,)},
+    Event.REOPEN: {CLOSED: (UNASSIGNED,), UNASSIGNED: (UNASSIGNED,)},
+    Event.PARK: {UNASSIGNED: (CLOSED,), ASSIGNED: (CLOSED,), CLOSED: (CLOSED,)},
+    Event.RESET: {UNASSIGNED: (UNASSIGNED,), ASSIGNED: (UNASSIGNED,), CLOSED: (UNASSIGNED,), COMPLETED: (UNASSIGNED,)},
+    Event.RETRACT: {UNASSIGNED: (UNASSIGNED,), CLOSED: (CLOSED,), COMPLETED: (COMPLETED,)},
+    Event.DELETE: {UNASSIGNED: (None,), ASSIGNED: (None,), CLOSED: (None,), COMPLETED: (None,)},
 }
 """``TRANSITIONS[event][status before]`` = the possible statuses after."""
 

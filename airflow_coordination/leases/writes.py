@@ -11,8 +11,10 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
 from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.partition import Fence, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 
 
 class Keep(Enum):
@@ -61,12 +63,15 @@ class AcquireNext:
 
     :param new_first: start at the class "new", then crashed and reopened, so that no class starves.
     :param key: acquire only this partition, whatever its token (a bare key).
+    :param may_miss: in :meth:`~.port.PartitionStore.complete_and_acquire`, a store may look only where it mostly finds
+        what is first, and say if it has missed.
     """
 
     source: str
     tenancy: Tenancy
     new_first: bool = False
     key: str | None = None
+    may_miss: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,11 @@ class Retake:
     last_op: str
     tenancy: Tenancy
     same_try: bool = False
+
+    @property
+    def below_try(self) -> int:
+        """The try from which on an owner is not taken over from."""
+        return self.tenancy.owner.try_number + self.same_try
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +186,16 @@ class End:
     clear_staged: bool
     heads: tuple[HeadRecord, ...] = ()
 
+    @property
+    def reopen_delay(self) -> timedelta | None:
+        """Until ``reOpenAt``, ``None`` where nothing is reopened."""
+        return self.delay if self.status is PartitionStatus.CLOSED else None
+
+    @property
+    def available_delay(self) -> timedelta | None:
+        """Until ``availableAt``, ``None`` where nothing waits."""
+        return self.delay if self.status is PartitionStatus.UNASSIGNED else None
+
 
 OwnerWrite = Adopt | Renew | Begin | Save | End
 ChainWrite = Begin | Save | End
@@ -235,7 +255,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class FusedAnswer:
-    """What the store says to "complete and acquire next": ``next`` is ``None`` when nothing was acquired."""
+    """What the store says to "complete and acquire next".
+
+    :param next: what was acquired, ``None`` when nothing was.
+    :param missed: nothing was acquired, and not everything was looked at, as the request allowed.
+    """
 
     ended: Answer
     next: Partition | None = None
+    missed: bool = False

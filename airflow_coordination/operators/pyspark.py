@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 from airflow.providers.standard.operators.python import PythonOperator
 
 from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.hooks.telemetry import lease_span
-from airflow_coordination.leases import Lease
-from airflow_coordination.operators.account import Account
-from airflow_coordination.operators.checks import warn_of_run_dates
-from airflow_coordination.operators.choice import Memory
-from airflow_coordination.operators.functions import HINT, PartitionCallable
-from airflow_coordination.operators.labels import show_partition
-from airflow_coordination.operators.leasing import LeasedOperator
+from airflow_coordination.operators.leased_operator import LeasedOperator
+from airflow_coordination.operators.partition_callable import HINT, PartitionCallable
 from airflow_coordination.outputs.storage import normal_root
-from airflow_coordination.spark import GiveUp
 from airflow_coordination.spark.connect import connect_session
-from airflow_coordination.spark.draining import work_through
-from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.session import check_distributions, check_output_root
-from airflow_coordination.spark.tenure import Ended, Workplace
+from airflow_coordination.spark.tenure import DriverContext
+from airflow_coordination.submission.in_process import InProcessReports, end_process, work_in_process
+from airflow_coordination.submission.labels import show_partition
+from airflow_coordination.submission.run_dates import warn_of_run_dates
+from airflow_coordination.submission.task_memory import TaskMemory
 
 if TYPE_CHECKING:
     import jinja2
     from airflow.sdk.definitions.context import Context
-
-_ENDED: Final = "Airflow ends this task"
 
 
 class LeasedPySparkOperator(LeasedOperator, PythonOperator):
@@ -93,20 +85,27 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         coordinator = self.coordinator(self._context)
         with connect_session(server_url(self.conn_id), self.config_kwargs) as spark:
             root = self._root(spark)
-            memory = Memory(self._context)
+            memory = TaskMemory(self._context)
             lease = self.choose(self._context, coordinator, memory)
             if lease is None:
                 return None
-            account = Account(self._context, memory, lease)
-            place = Workplace(
-                spark=spark, coordinator=coordinator, output_root=root, report=account, on_stuck=_end_process
+            reports = InProcessReports(self._context, memory, lease)
+            driver = DriverContext(
+                spark=spark, coordinator=coordinator, output_root=root, report=reports, on_stuck=end_process
             )
             with lease_span(self._context, self.source, lease):
-                stop = self._work_through(lease, place)
-        show_partition(self._context, account.tenures.label)
-        account.conclude(coordinator, stop)
+                stop = work_in_process(
+                    partial(self._call, dict(self.op_kwargs)),
+                    driver,
+                    lease,
+                    most=self.max_leases,
+                    max_runtime=self.max_runtime,
+                    killed=lambda: self._killed,
+                )
+        show_partition(self._context, reports.tenures.label)
+        reports.conclude(coordinator, stop)
         memory.remember(lease.key, lease.fence, reported=True)
-        return account.tenures.summary()
+        return reports.tenures.summary()
 
     def _do_render_template_fields(
         self,
@@ -138,30 +137,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         check_output_root(spark, root)
         return root
 
-    def _work_through(self, first: Lease, place: Workplace) -> BaseException | None:
-        """Return why the work was stopped, ``None`` if it was not."""
-        leases = [first]
-        given = dict(self.op_kwargs)
-
-        def acquire() -> Lease | None:
-            if leases:
-                return leases.pop()
-            return None if self._killed else place.coordinator.get_next_partition()
-
-        def call(spark: Any, lease: Any) -> Any:
-            if self._killed:
-                return GiveUp(_ENDED)
-            self.op_kwargs = {**given, "spark": spark, "lease": lease}
-            return super(LeasedPySparkOperator, self).execute_callable()
-
-        until = None if self.max_runtime is None else time.monotonic() + self.max_runtime
-        *_, last = work_through(call, place, acquire, self.max_leases, until)
-        return last.stop or (Stopped(_ENDED) if self._killed else None)
-
-
-def _end_process(ended: Ended) -> None:
-    """End the process of a task whose function neither comes back nor lets itself be interrupted."""
-    logging.getLogger(__name__).critical(
-        "The function for partition %a does not stop; its tenure is over, and this process ends now", ended.key
-    )
-    os._exit(1)
+    def _call(self, given: dict[str, Any], spark: Any, lease: Any) -> Any:
+        """Call the function as ``PythonOperator`` does, with the session and the lease beside its own arguments."""
+        self.op_kwargs = {**given, "spark": spark, "lease": lease}
+        return super().execute_callable()

@@ -1,4 +1,4 @@
-"""Which task a skipped one would silence: a sensor that says whether something is parked must look in every run."""
+"""The cost of a skip: a sensor that says whether something is parked would be skipped, too, and must not be."""
 
 from __future__ import annotations
 

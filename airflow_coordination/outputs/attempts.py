@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.partition import Fence
-from airflow_coordination.outputs.agreement import check_names, check_told
-from airflow_coordination.outputs.checks import check_can_be_read, check_something_written, check_unchanged
+from airflow_coordination.outputs.block_checks import check_can_be_read, check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import (
     MARKER,
@@ -24,6 +23,7 @@ from airflow_coordination.outputs.layout import (
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
 from airflow_coordination.outputs.markers import Marker
 from airflow_coordination.outputs.parquet import TAIL, FooterError, footer_length, parse_footer
+from airflow_coordination.outputs.schema_compatibility import check_names, check_told
 from airflow_coordination.outputs.storage import (
     PARALLEL_REQUESTS,
     StoredFile,
@@ -37,9 +37,9 @@ from airflow_coordination.outputs.trails import is_due, write_trail
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What reading files tells that they do not tell by themselves.
+    """The rows and types of files that only reading them tells.
 
-    :param rows: how many there are.
+    :param rows: their number.
     :param columns: their names, without partition columns.
     :param schema: Spark's JSON text of it where the files hold types, ``None`` where they are guessed (JSON, CSV).
     """
@@ -71,7 +71,7 @@ class OpenBlock:
 class Attempt:
     """The directory of one driver process under one fence. Nobody else ever writes there.
 
-    :param output_root: where output goes, normalised.
+    :param output_root: the directory of all output, normalised.
     :param source: the stored source identifier.
     :param key: the partition key.
     :param fence: the tenure.
@@ -89,7 +89,7 @@ class Attempt:
 
     @property
     def directory(self) -> str:
-        """Where all of its blocks are."""
+        """The directory of all its blocks."""
         partition = partition_directory(self.source, self.key)
         return join(attempts_root(self.output_root), partition, attempt_directory(self.fence, self.process))
 
@@ -119,10 +119,10 @@ class Attempt:
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
-        :param mode: how it meets what the partition published before.
+        :param mode: append to the blocks that the partition published before, or replace them.
         :param follows: the manifest it adds to.
         :param file_format: Spark's name of the format.
-        :param options: what a reader of that format must be told.
+        :param options: options for a reader of that format.
         :param measure: counts rows where the files do not tell; without it they count as 0.
         :param allow_empty: there may be nothing in it.
         :param schema: the whole schema as Spark's JSON text, if it is known.

@@ -17,9 +17,10 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.names import was_copied
-from airflow_coordination.leases.partition import Fence, Partition
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError
@@ -59,14 +60,14 @@ _Contents = list[StoredFile | Upload]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What was deleted, or would be.
+    """The result of a collection, or of its dry run.
 
-    :param blocks: how many block directories.
-    :param files: how many files in them.
-    :param bytes: how much they take together.
+    :param blocks: number of block directories.
+    :param files: number of files in them.
+    :param bytes: their size together.
     :param uploads: how many unfinished multipart uploads into them (S3); nobody is told how much those take.
     :param sample: the first twenty of them.
-    :param kept: how many block directories of this source were left alone.
+    :param kept: number of block directories of this source that were left alone.
     :param unknown: directories that are not understood, never touched (the first twenty).
     :param foreign: attempt directories of this source that another store's tenures wrote, never touched (the first
         twenty). Two deployments share this output root.
@@ -123,7 +124,7 @@ def collect(
 
     :param store: the store that holds the source.
     :param source: the source's name.
-    :param output_root: where its blocks go.
+    :param output_root: the directory of all its blocks.
     :param older_than: leave attempts alone in which something was written more recently.
     :param dry_run: only count. The counts are exact for this moment.
     :param partition_prefix: the source's prefix; the store's own by default.

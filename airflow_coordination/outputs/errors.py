@@ -1,4 +1,4 @@
-"""What can go wrong with output."""
+"""The error of output."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from airflow_coordination.leases.errors import CoordinationError, shown
 class OutputError(CoordinationError):
     """Files of a block cannot be written, are missing, or are not what was published.
 
-    :param what: what was attempted and for which partition.
+    :param what: the attempt, and its partition.
     :param address: the file or directory concerned.
-    :param problem: what is wrong with it.
-    :param remedy: what to do.
+    :param problem: the problem with it.
+    :param remedy: the way out.
     """
 
     def __init__(self, what: str, address: str, problem: str, remedy: str) -> None:
@@ -23,5 +23,5 @@ class OutputError(CoordinationError):
 
 
 def partition_label(source: str, key: str) -> str:
-    """Return how errors name a partition: one printable line."""
+    """Return a partition's name for errors: one printable line."""
     return f"partition {shown(key)} of source {shown(source)}"

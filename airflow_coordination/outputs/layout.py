@@ -1,4 +1,4 @@
-"""Where attempts write: directories named by hashes and fences, never by a key as it is (promise X5).
+"""The directories of attempts, named by hashes and fences, never by a key as it is (promise X5).
 
 ::
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from airflow_coordination.leases.partition import Fence
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.outputs.storage import join
 
 ATTEMPTS = "_attempts"

@@ -47,7 +47,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What one finished block consists of.
+    """The files of one finished block.
 
     :param source: the stored source identifier.
     :param key: the partition key.
@@ -57,7 +57,7 @@ class Manifest:
     :param files: its files.
     :param rows: rows in them together.
     :param format: Spark's name of their format.
-    :param options: what a reader of that format must be told.
+    :param options: options for a reader of that format.
     :param follows: the manifest that this one adds to.
     :param schema: the whole schema, partition columns included, as Spark's JSON text, if the publisher told it.
     """
@@ -76,7 +76,7 @@ class Manifest:
 
     @property
     def address(self) -> str:
-        """Where the manifest itself is."""
+        """The manifest's own address."""
         return join(self.directory, MANIFEST)
 
     def schemas(self) -> list[str]:
@@ -175,5 +175,5 @@ def may_follow(address: str, followed: str, source: str, key: str) -> bool:
 
 
 def references(blocks: Iterable[Block]) -> list[Reference]:
-    """Return where the manifests of ``blocks`` are."""
+    """Return the references to the manifests of ``blocks``."""
     return [Reference(block.address, block.digest) for block in blocks]

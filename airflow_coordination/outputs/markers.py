@@ -10,15 +10,16 @@ import json
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.names import was_copied
-from airflow_coordination.leases.partition import Fence, Partition
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.strict_json import parse
 
 MAX_MARKER_BYTES = 64 * 1024
 
 
 class Standing(Enum):
-    """What a store can say about the tenure that a marker names."""
+    """A store's judgement on the tenure that a marker names."""
 
     OWN = "its own"
     FOREIGN = "another store's"
@@ -27,7 +28,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What is written into an attempt directory before anything else.
+    """The first file in an attempt directory.
 
     :param source: the stored source identifier.
     :param key: the partition key.

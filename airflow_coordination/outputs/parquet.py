@@ -21,7 +21,7 @@ class FooterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a block's manifest keeps of a footer.
+    """The part of a footer that a block's manifest keeps.
 
     :param rows: rows in the file.
     :param schema: Spark's schema as JSON text; ``None`` when other software wrote the file.

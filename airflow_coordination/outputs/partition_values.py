@@ -8,7 +8,7 @@ from re import fullmatch
 from urllib.parse import unquote
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""What Spark writes for null, and for an empty text."""
+"""Spark's directory value for null, and for an empty text."""
 _INT, _LONG = 2**31, 2**63
 
 

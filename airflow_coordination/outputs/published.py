@@ -1,4 +1,4 @@
-"""What a reader sees: head records, their manifests, and the manifests those follow (promise S12)."""
+"""The published data of a dataset: head records, their manifests, and the manifests those follow (promise S12)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def head_pages(store: PartitionStore, source: str, dataset: str) -> Iterator[Seq
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How far a chain was walked: the manifest to read next, and the partition that it must be of."""
+    """The position on a chain: the manifest to read next, and the partition that it must be of."""
 
     number: int
     source: str

@@ -1,4 +1,4 @@
-"""What S3 has and no file system has: multipart uploads that nobody finished, and batches that fail in part.
+"""The peculiarities of S3: multipart uploads that nobody finished, and batches that fail in part.
 
 It speaks through the client of s3fs, so that credentials, endpoint and retries are the same for everything.
 """
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 BATCH = 1_000
-"""How many objects one request deletes (S3: DeleteObjects)."""
+"""The number of objects that one request deletes (S3: DeleteObjects)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def is_s3(filesystem: Any) -> bool:
 
 
 def endpoint(filesystem: Any) -> str:
-    """Return where requests go."""
+    """Return the address of the service."""
     return str(filesystem.s3.meta.endpoint_url)
 
 

@@ -26,14 +26,14 @@ except ModuleNotFoundError:  # the operator's archive brings one for images that
 
 PARALLEL_REQUESTS = 16
 _PATTERN = frozenset("*?[")
-"""What makes fsspec take a path for a pattern."""
+"""Characters that make a path a pattern for fsspec."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for what fsspec calls otherwise."""
 _OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs"}
 """Storages without directories, and the distribution that opens each for fsspec."""
 
 Content = bytes | FileNotFoundError | OutputError
-"""What is in a file, or why that cannot be told."""
+"""A file's content, or the reason why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def abort_upload(address: str, upload: Upload) -> None:
 
 
 def s3_endpoint(address: str) -> str:
-    """Return where this process's S3 client sends its requests; nothing is sent.
+    """Return the endpoint of this process's S3 client; nothing is sent.
 
     :raises OutputError: when there is no such client here.
     """

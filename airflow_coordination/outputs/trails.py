@@ -1,4 +1,4 @@
-"""Which manifests a chain of blocks consists of, so that readers fetch them side by side.
+"""The manifests of a chain of blocks, listed so that readers fetch them side by side.
 
 A manifest names the one before it only. So a partition that was closed 2,000 times was read in 2,000 rounds, one after
 the other. Every now and then a *trail* is written beside a manifest: addresses of all that is behind it. It is only a
@@ -36,12 +36,12 @@ def is_due(number: int, token: int) -> bool:
 
 
 def trail_address(manifest_address: str) -> str:
-    """Return where the trail beside a manifest is, if there is one."""
+    """Return the address of the trail beside a manifest, if there is one."""
     return join(parent(manifest_address), TRAIL)
 
 
 def links_in(content: Content, source: str, key: str) -> list[Reference]:
-    """Return what a trail names, nearest first; nothing for one that is missing, unreadable or not this partition's."""
+    """Return the references in a trail, nearest first; none if it is missing, unreadable or another partition's."""
     if isinstance(content, OutputError):  # most are not there at all, which is denied to one who may not list
         log.info("A trail of partition %r cannot be read, and is not needed: %s", key, content)
     if not isinstance(content, bytes):
@@ -69,7 +69,7 @@ def write_trail(manifest: Manifest, own: Mapping[str, Manifest]) -> None:
 
 
 def _behind(manifest: Manifest, own: Mapping[str, Manifest]) -> Sequence[Reference]:
-    """Return what is behind a manifest, nearest first: walked to the nearest trail, and then taken from that."""
+    """Return the references behind a manifest, nearest first: walked to the nearest trail, and then taken from that."""
     links: list[Reference] = []
     link = manifest.follows
     while link is not None and len(links) < MAX_LINKS:

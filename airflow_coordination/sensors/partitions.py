@@ -21,10 +21,18 @@ from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SettingsError
-from airflow_coordination.sensors.looks import Looks
-from airflow_coordination.sensors.outlook import Judge, Look, OnIdle, OnParked, Terms, Until, Verdict
-from airflow_coordination.sensors.sight import Sight
-from airflow_coordination.sensors.stillness import Stillness
+from airflow_coordination.leases.waiting.conclusion import (
+    Conclusion,
+    OnIdle,
+    OnParked,
+    Until,
+    Waiting,
+    WaitTerms,
+    WaitVerdict,
+)
+from airflow_coordination.leases.waiting.idleness import Idleness
+from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.sensors.reschedule_memory import RescheduleMemory
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints
 
@@ -92,42 +100,42 @@ class PartitionsSensor(TextFields, BaseSensorOperator):
         self.deferrable = deferrable
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
-        self._judge: Judge | None = None
+        self._waiting: Waiting | None = None
 
     def execute(self, context: Context) -> Any:
         """Look once; then wait in the triggerer, or poke."""
-        self._judge = None
+        self._waiting = None
         if not self.deferrable:
             return super().execute(context)
-        found = self._look(context, self._judge_of(None))
-        return self._defer() if found.verdict is Verdict.WAIT else self._conclude(found)
+        found = self._look(context, self._start_waiting(None))
+        return self._defer() if found.verdict is WaitVerdict.WAIT else self._conclude(found)
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once."""
-        memory = Looks(context) if self.reschedule else None
-        judge = self._judge = self._judge or self._judge_of(memory.recall() if memory else None)
-        found = self._look(context, judge)
+        memory = RescheduleMemory(context) if self.reschedule else None
+        waiting = self._waiting = self._waiting or self._start_waiting(memory.recall() if memory else None)
+        found = self._look(context, waiting)
         if memory:
-            memory.remember(judge.still)
-        if found.verdict is Verdict.WAIT:
+            memory.remember(waiting.idleness)
+        if found.verdict is WaitVerdict.WAIT:
             return PokeReturnValue(False)
         return PokeReturnValue(True, self._conclude(found))
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> list[str] | None:
         """Conclude from the trigger's event."""
-        return self._conclude(Look.from_event(event))
+        return self._conclude(Conclusion.from_event(event))
 
-    def _judge_of(self, still: Stillness | None) -> Judge:
-        terms = Terms(
+    def _start_waiting(self, idleness: Idleness | None) -> Waiting:
+        terms = WaitTerms(
             Until(self.until), self._most_hints(), OnParked(self.on_parked), OnIdle(self.on_idle), wait=self.wait
         )
-        return Judge(terms, still)
+        return Waiting(terms, idleness)
 
-    def _look(self, context: Context, judge: Judge) -> Look:
+    def _look(self, context: Context, waiting: Waiting) -> Conclusion:
         coordinator = CoordinationHook(self.coordination_conn_id).coordinator(
             self.source, owner_of(context), partition_prefix=self.partition_prefix
         )
-        found = judge.judge(Sight(coordinator, judge.terms.max_hints))
+        found = waiting.conclude(Observation(coordinator, waiting.terms.max_hints))
         self.log.info(found.message)
         return found
 
@@ -158,13 +166,13 @@ class PartitionsSensor(TextFields, BaseSensorOperator):
             timeout=timedelta(seconds=self.timeout),
         )
 
-    def _conclude(self, found: Look) -> list[str] | None:
+    def _conclude(self, found: Conclusion) -> list[str] | None:
         """Return the hints, or end the task as the look says."""
-        if found.verdict is Verdict.NOTHING:
+        if found.verdict is WaitVerdict.NOTHING:
             raise AirflowSkipException(found.message)
-        if found.verdict in (Verdict.PARKED, Verdict.IDLE):
+        if found.verdict in (WaitVerdict.PARKED, WaitVerdict.IDLE):
             raise AirflowFailException(found.message)
-        if found.verdict is Verdict.ERROR:
+        if found.verdict is WaitVerdict.ERROR:
             raise AirflowException(found.message)
         self.log.info(found.message)
         return found.hints if self.until == Until.CLAIMABLE else None

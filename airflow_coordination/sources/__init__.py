@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_coordination.sources.errors import SourceError
-    from airflow_coordination.sources.files import FileListing
-    from airflow_coordination.sources.listing import object_listing
-    from airflow_coordination.sources.objects import Listing, StoredObject
-    from airflow_coordination.sources.paths import object_paths, spark_paths
-    from airflow_coordination.sources.ranges import range_clause, sql_ranges
-    from airflow_coordination.sources.s3 import S3Listing
+    from airflow_coordination.sources.objects.files import FileListing
+    from airflow_coordination.sources.objects.listing import Listing, StoredObject
+    from airflow_coordination.sources.objects.object_listing import object_listing
+    from airflow_coordination.sources.objects.paths import object_paths, spark_paths
+    from airflow_coordination.sources.objects.s3 import S3Listing
+    from airflow_coordination.sources.sql.ranges import range_clause, sql_ranges
 
 _ROOMS = {
-    "FileListing": "files",
-    "Listing": "objects",
-    "S3Listing": "s3",
+    "FileListing": "objects.files",
+    "Listing": "objects.listing",
+    "S3Listing": "objects.s3",
     "SourceError": "errors",
-    "StoredObject": "objects",
-    "object_listing": "listing",
-    "object_paths": "paths",
-    "range_clause": "ranges",
-    "spark_paths": "paths",
-    "sql_ranges": "ranges",
+    "StoredObject": "objects.listing",
+    "object_listing": "objects.object_listing",
+    "object_paths": "objects.paths",
+    "range_clause": "sql.ranges",
+    "spark_paths": "objects.paths",
+    "sql_ranges": "sql.ranges",
 }
 __all__ = [
     "FileListing",

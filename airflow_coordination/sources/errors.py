@@ -1,4 +1,4 @@
-"""What can go wrong where a supplier looks for work."""
+"""The error of suppliers whose storage or database cannot be read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from airflow_coordination.leases.errors import CoordinationError
 class SourceError(CoordinationError):
     """The place a supplier lists cannot be read, or is not what its options say.
 
-    :param what: what was attempted.
+    :param what: the attempt, as a verb.
     :param place: the bucket, directory or table concerned, without credentials.
-    :param problem: what is wrong with it.
-    :param remedy: what to do.
+    :param problem: the problem with it.
+    :param remedy: the way out.
     """
 
     def __init__(self, what: str, place: str, problem: str, remedy: str) -> None:

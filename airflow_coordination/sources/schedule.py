@@ -1,4 +1,4 @@
-"""When a source is scanned, and what its global state remembers of it, under Data Prepper's own names."""
+"""The schedule of a source's scans, and its record in the global state under Data Prepper's own names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often a source is scanned.
+    """The interval and number of a source's scans.
 
     :param every: the time from the start of one scan to the start of the next (Data Prepper counts from the end);
         zero to scan whenever the supplier is asked; ``None`` to scan once.
@@ -68,7 +68,7 @@ class Schedule:
         return False
 
     def after_scan(self, state: Mapping[str, Any], started: datetime) -> dict[str, Any]:
-        """Return what the state says of scans when one more is complete."""
+        """Return the state's record of scans with one more complete."""
         return {
             SCAN_COUNT: _number(state, SCAN_COUNT) + 1,
             SINGLE_SCAN_COMPLETE: self.every is None,

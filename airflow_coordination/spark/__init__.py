@@ -1,4 +1,4 @@
-"""What runs inside the Spark driver. Never imports Airflow; imports pyspark only when it is used."""
+"""The code inside the Spark driver. It never imports Airflow, and imports pyspark only when it is used."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from airflow_coordination.spark import handed_over as handed_over  # it reads a 
 
 if TYPE_CHECKING:
     from airflow_coordination.spark.application import PartitionApplication, partition_application
+    from airflow_coordination.spark.archive import build_archive
+    from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
-    from airflow_coordination.spark.reading import read_completed
-    from airflow_coordination.spark.ship import build_archive
 
 _HOMES = {
     "Close": "outcomes",
@@ -22,10 +22,10 @@ _HOMES = {
     "GiveUp": "outcomes",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
-    "build_archive": "ship",
+    "build_archive": "archive",
     "drain": "draining",
     "partition_application": "application",
-    "read_completed": "reading",
+    "read_completed": "completed",
 }
 
 __all__ = [

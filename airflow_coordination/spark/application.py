@@ -19,18 +19,19 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, StoreMismatchError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics
-from airflow_coordination.leases.partition import Lease, Outcome
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.draining import opened, work_through
+from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.messages import error_text
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
-from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace
+from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 
 EXIT_FAILED: Final = 1
 EXIT_LOST: Final = 3
@@ -124,7 +125,7 @@ class _Driver:
             check_output_root(spark, root)
         self._tell_address(spark)
         parent = _Parent(handover.task_pid)
-        place = Workplace(
+        driver = DriverContext(
             spark=spark,
             coordinator=self._coordinator,
             output_root=root,
@@ -136,7 +137,7 @@ class _Driver:
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
         endings: list[Ended] = []
         try:
-            for ended in work_through(self._function, place, self._acquisitions(), handover.max_leases, until):
+            for ended in work_through(self._function, driver, self._acquisitions(), handover.max_leases, until):
                 endings.append(ended)
                 self._tell_metrics()
         finally:
@@ -147,7 +148,7 @@ class _Driver:
         return code
 
     def _acquisitions(self) -> Callable[[], Lease | None]:
-        """Return what gives the handed-over tenure first, and further partitions after it."""
+        """Return a function that gives the handed-over tenure first, and further partitions after it."""
         handed_over = [(self._handover.key, self._handover.fence)]
 
         def acquire() -> Lease | None:
@@ -163,7 +164,7 @@ class _Driver:
             self._report("spark", application=context.applicationId, url=context.uiWebUrl)
 
     def _tell_metrics(self) -> None:
-        """Tell what was counted since the last time, so that the task can feed it to Airflow's Stats."""
+        """Report the counts since the last time, so that the task can feed it to Airflow's Stats."""
         counts = Counter(self._metrics.counts)
         if new := counts - self._told:
             self._report("metrics", counts=new)

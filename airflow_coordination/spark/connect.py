@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import delete, join, write_bytes
-from airflow_coordination.spark.messages import error_text
+from airflow_coordination.spark.error_text import error_text
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 def within(seconds: float, call: Callable[[], Result]) -> Result:
-    """Return what ``call`` returns, from a thread of its own that is left alone when time is up.
+    """Return the result of ``call`` from a thread of its own that is left alone when time is up.
 
     :raises TimeoutError: when it does not return in time.
     """

@@ -16,14 +16,15 @@ from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError, shown
-from airflow_coordination.leases.partition import Lease, Outcome
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.session import check_distributions, check_output_root, usable
-from airflow_coordination.spark.tenure import Ended, PartitionFunction, Workplace, hold
+from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.stores import open_store
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ StoreLike = str | Mapping[str, Any] | PartitionStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What a drain did, as numbers of tenures.
+    """The result of a drain, as numbers of tenures.
 
     :param lost: tenures that somebody else ended; nothing of them counts.
     :param keys: the partitions, in the order they were worked on.
@@ -110,8 +111,8 @@ def drain(
             ownership_timeout,
             settings=settings,
         )
-        place = Workplace(spark=spark, coordinator=coordinator, output_root=root)
-        endings = list(work_through(main, place, lambda: next_lease(coordinator, supplier), max_leases))
+        driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
+        endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
         if not endings:
             coordinator.check_prefix()
         return _summary(endings)
@@ -149,7 +150,7 @@ def _check_limit(value: object) -> None:
 
 def work_through(
     function: PartitionFunction,
-    place: Workplace,
+    driver: DriverContext,
     acquire: Callable[[], Lease | None],
     max_leases: int | None,
     until: float | None = None,
@@ -167,19 +168,19 @@ def work_through(
     done = 0
     while lease is not None:
         if lease.key in given_up:
-            _set_aside(lease, place.coordinator)
+            _set_aside(lease, driver.coordinator)
             lease = acquire()
             continue
         done += 1
         more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
-        ended = hold(function, lease, place, fetch_next=more)
+        ended = run_tenure(function, lease, driver, fetch_next=more)
         yield ended
         _raise_what_goes_on(ended)
         if ended.outcome is Outcome.GIVEN_UP:
             given_up.add(ended.key)
         if ended.stop is not None or not more:
             return
-        if ended.following is None and not usable(place.spark):
+        if ended.following is None and not usable(driver.spark):
             if ended.outcome is Outcome.FAILED:
                 return  # its JVM is gone or its session stopped: every further partition would fail, too
             raise _session_stopped(ended.key)

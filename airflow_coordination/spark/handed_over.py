@@ -1,4 +1,4 @@
-"""What the task handed to this driver: its tenure, what opens the store, and the word that marks its reports.
+"""The task's hand-over to this driver: the tenure, the store's address, and the word that marks the driver's reports.
 
 On the task's own host the secret part is a file. It is read and removed when this module is loaded, which is with the
 first import of ``airflow_coordination.spark``: before the partition function, and what it uses, can look.
@@ -38,16 +38,16 @@ _read_at_import = [_read()]
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """What this process was handed.
+    """The hand-over to this process.
 
-    :param envelope: what came by file; ``None`` for a driver on another host, whose environment holds the store.
+    :param envelope: came by file; ``None`` for a driver on another host, whose environment holds the store.
     """
 
     envelope: Envelope | SettingsError | None = field(repr=False)
 
     @classmethod
     def take(cls) -> HandedOver:
-        """Return what this process was handed; the secret part of it only once."""
+        """Return the hand-over; the secret part of it only once."""
         know(os.environ.get(name) for name in _AMAZONS)
         at_import = _read_at_import.pop() if _read_at_import else None
         return cls(at_import or _read())
@@ -65,7 +65,7 @@ class HandedOver:
         return HandOver.from_json(from_word(_variable(HANDOVER_VARIABLE)))
 
     def store(self) -> str:
-        """Return what opens the store.
+        """Return the store's address, as text for ``open_store``.
 
         :raises SettingsError: when nothing was handed over, or others could have read it.
         """

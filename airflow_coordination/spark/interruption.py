@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
-from airflow_coordination.spark.forks import SignalHandler
+from airflow_coordination.spark.fork_safety import SignalHandler
 
 log = logging.getLogger(__name__)
 

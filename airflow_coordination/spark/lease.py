@@ -18,14 +18,16 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
     SettingsError,
 )
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.partition import Fence, Lease, Partition
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
 from airflow_coordination.leases.remedies import about
-from airflow_coordination.outputs.agreement import Agreement
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Reference, may_follow
+from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.spark.reports import Report
 
 MeasureIn = Callable[[str, Mapping[str, str]], Measure]
@@ -38,10 +40,10 @@ class PartitionLease:
     :param coordinator: the source's coordinator.
     :param lease: the tenure.
     :param heartbeat: keeps it alive.
-    :param output_root: where blocks go, normalised; ``None`` if this job publishes nothing.
+    :param output_root: the directory of all blocks, normalised; ``None`` if this job publishes nothing.
     :param measure: reads files of formats that do not tell their rows.
     :param report: told about saved progress.
-    :param agreement: what this driver knows of the types of datasets; of its own without it.
+    :param compatibility: the driver's knowledge of the types in datasets; a new one by default.
     """
 
     def __init__(
@@ -52,11 +54,11 @@ class PartitionLease:
         output_root: str | None,
         measure: MeasureIn | None,
         report: Report,
-        agreement: Agreement | None = None,
+        compatibility: SchemaCompatibility | None = None,
     ) -> None:
         self._coordinator, self._lease, self._heartbeat = coordinator, lease, heartbeat
         self._output_root, self._measure, self._report = output_root, measure, report
-        self._agreement = agreement or Agreement(coordinator.store)
+        self._compatibility = compatibility or SchemaCompatibility(coordinator.store)
         self._attempt: Attempt | None = None
         self._open: list[OpenBlock] = []
         self._finished: list[Block] = []
@@ -64,7 +66,7 @@ class PartitionLease:
         self.refused: CoordinationError | None = None
         """The refusal that told this process that its tenure is over."""
         self.misconfigured: SettingsError | None = None
-        """What the function was refused for a reason that is not its own."""
+        """The refusal that the function got for a reason that is not its own."""
 
     @property
     def partition(self) -> Partition:
@@ -142,8 +144,8 @@ class PartitionLease:
         :param mode: ``"replace"`` what this partition published before, unless progress was carried over from
             it; or ``"append"`` to it in any case. When the partition was deleted or purged, and created again,
             ``"append"`` is refused as long as the output from before is there: it would be there twice.
-        :param format: what is written: parquet, orc, json, csv, text or avro.
-        :param options: what Spark must be told to read it (``{"header": "true"}``).
+        :param format: the files' format: parquet, orc, json, csv, text or avro.
+        :param options: options of Spark's reader for these files (``{"header": "true"}``).
         :param allow_empty: there may be nothing to write. Without it, a block without files is an error in formats of
             which Spark writes a file even for no rows, because then it was probably written somewhere else.
         :param schema: ``df.schema`` of what is written, partition columns included. Readers return these types then.
@@ -183,7 +185,7 @@ class PartitionLease:
                     measure=measure,
                     allow_empty=allow_empty,
                     schema=told,
-                    accept=None if allow_lossy else self._agreement.check,
+                    accept=None if allow_lossy else self._compatibility.check,
                 )
                 self._finished.append(finished)
         finally:
@@ -288,7 +290,7 @@ class PartitionLease:
         return Reference(newest.address, newest.digest)
 
     def _published(self, dataset: str, mode: Mode) -> list[Block]:
-        """Return what is published, if this tenure adds to it. Only a tenure of this partition can change that."""
+        """Return the published blocks, if this tenure adds to them. Only a tenure of this partition can change that."""
         partition = self._lease.chain.partition
         probe = Block(dataset, "-", "-", mode=mode)
         if not may_add(partition, [probe]):
@@ -298,7 +300,7 @@ class PartitionLease:
 
 
 def _told(schema: Any) -> str | None:
-    """Return what a publisher told of the schema as JSON text."""
+    """Return the schema that a publisher gave, as JSON text."""
     if schema is None:
         return None
     text = schema.json() if callable(getattr(schema, "json", None)) else ""

@@ -1,4 +1,4 @@
-"""What a partition function returns."""
+"""The outcomes that a partition function returns."""
 
 from __future__ import annotations
 

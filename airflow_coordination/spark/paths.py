@@ -9,7 +9,7 @@ from typing import Any
 from airflow_coordination.outputs.storage import is_local
 
 _PATTERN = frozenset("{}[]*?\\")
-"""What makes a path a pattern for Spark (SparkHadoopUtil.isGlobPath)."""
+"""Characters that make a path a pattern for Spark (SparkHadoopUtil.isGlobPath)."""
 
 
 def spark_path(address: str) -> str:

@@ -1,4 +1,4 @@
-"""How a driver tells the task that started it what happened: marked JSON lines on standard output.
+"""A driver's reports to the task that started it: marked JSON lines on standard output.
 
 The marker holds a word that the task made up for this submission, so that nothing else that is printed is obeyed. Each
 line holds ``event`` and its facts:
@@ -7,7 +7,7 @@ line holds ``event`` and its facts:
 * ``began``: ``key``, ``fence``, ``owner``; from here on the driver renews
 * ``saved``: ``key``, ``fence``, ``blocks`` (how many went with it), ``progress`` (a short text)
 * ``refused``: ``message``, and ``key`` and ``fence`` where a tenure had begun
-* ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.partition.Outcome`
+* ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.status.Outcome`
 * ``metrics``: ``counts`` by full name, since the line before
 """
 
@@ -19,7 +19,7 @@ import threading
 from typing import Any, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
-from airflow_coordination.spark.messages import error_text as error_text
+from airflow_coordination.spark.error_text import error_text as error_text
 from airflow_coordination.spark.scrubbing import without_secrets as without_secrets
 
 
@@ -37,7 +37,7 @@ def silent(event: str, **facts: Any) -> None:
 class LineReport:
     """Writes each event as one marked line, at once; safe under threads.
 
-    :param stream: where to; standard output by default.
+    :param stream: standard output by default.
     :param word: by which the task knows them; ``None`` where no task reads them.
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.outputs.places import check_writable
+from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import is_local
 from airflow_coordination.spark import connect, s3a
 

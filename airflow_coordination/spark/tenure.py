@@ -19,19 +19,20 @@ from airflow_coordination.leases.errors import (
     SettingsError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.partition import Lease, Outcome
-from airflow_coordination.outputs.agreement import Agreement
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.attempts import Measure, Measured
-from airflow_coordination.spark.forks import call_here
+from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_text
+from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
+from airflow_coordination.spark.jobs import SparkJobs
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.messages import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import usable
-from airflow_coordination.spark.work import SparkWork
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +45,12 @@ EXITED = "the partition function called sys.exit({}) without an outcome; return 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
-    """What all tenures of a driver share.
+class DriverContext:
+    """The things that all tenures of a driver share.
 
     :param spark: the session.
     :param coordinator: the source's coordinator.
-    :param output_root: where blocks go, normalised; ``None`` if nothing is published.
+    :param output_root: the directory of all blocks, normalised; ``None`` if nothing is published.
     :param report: told what happens.
     :param alone: nothing else runs in this Spark application.
     :param on_stuck: called when a function that must stop does not.
@@ -63,15 +64,15 @@ class Workplace:
     alone: bool = False
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
-    agreement: Agreement = field(init=False)
-    """What this driver knows of the types of the datasets that it publishes to."""
+    compatibility: SchemaCompatibility = field(init=False)
+    """This driver's knowledge of the types in the datasets that it publishes to."""
 
     def __post_init__(self) -> None:
         """Start knowing nothing."""
-        object.__setattr__(self, "agreement", Agreement(self.coordinator.store))
+        object.__setattr__(self, "compatibility", SchemaCompatibility(self.coordinator.store))
 
     def measure_in(self, file_format: str, options: Mapping[str, str]) -> Measure:
-        """Return what tells the rows and columns of files that do not tell themselves, by reading them with Spark."""
+        """Return a function that learns rows and columns by reading with Spark, for formats without a footer."""
 
         def measure(directory: str, paths: Sequence[str]) -> Measured:
             files = [f"{directory}/{path}" for path in paths]
@@ -84,13 +85,13 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a tenure ended.
+    """The end of a tenure.
 
     :param key: the partition.
     :param outcome: the kind; *lost* when this driver's ending would not count.
     :param message: why, for everything but success.
     :param following: the next lease, acquired in the same step.
-    :param stop: what asked this driver to stop, or the interrupt that goes on after the ending.
+    :param stop: the request to stop this driver, or the interrupt that goes on after the ending.
     :param problem: why the partition was given back without being worked on: the next one would fare no better.
     """
 
@@ -102,15 +103,15 @@ class Ended:
     problem: CoordinationError | None = None
 
 
-def hold(function: PartitionFunction, lease: Lease, place: Workplace, *, fetch_next: bool = False) -> Ended:
+def run_tenure(function: PartitionFunction, lease: Lease, driver: DriverContext, *, fetch_next: bool = False) -> Ended:
     """Run ``function`` under ``lease`` and end the tenure.
 
     :param function: called with the session and a :class:`PartitionLease`.
     :param lease: the tenure; renewed until the function is back.
-    :param place: what it works with.
+    :param driver: session, coordinator and output root.
     :param fetch_next: acquire the next partition in the same step when it completes.
     """
-    return _Tenure(function, lease, place, fetch_next).run()
+    return _Tenure(function, lease, driver, fetch_next).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,39 +122,39 @@ class _NotBegun:
 
 
 class _Tenure:
-    def __init__(self, function: PartitionFunction, lease: Lease, place: Workplace, fetch_next: bool) -> None:
-        self._function, self._lease, self._place, self._fetch_next = function, lease, place, fetch_next
-        self._work = SparkWork(place.spark, lease.fence, alone=place.alone)
-        stuck = self._stuck if place.on_stuck else None
-        self._interruption = Interruption(self._work.cancel, stuck, place.why_stopped)
+    def __init__(self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: bool) -> None:
+        self._function, self._lease, self._driver, self._fetch_next = function, lease, driver, fetch_next
+        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone)
+        stuck = self._stuck if driver.on_stuck else None
+        self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
         self._heartbeat = Heartbeat(
-            self._renew, lease, self._interruption.request, place.coordinator.settings, self._work.progress
+            self._renew, lease, self._interruption.request, driver.coordinator.settings, self._jobs.progress
         )
         self._seen = PartitionLease(
-            place.coordinator,
+            driver.coordinator,
             lease,
             self._heartbeat,
-            place.output_root,
-            place.measure_in,
-            place.report,
-            place.agreement,
+            driver.output_root,
+            driver.measure_in,
+            driver.report,
+            driver.compatibility,
         )
 
     def run(self) -> Ended:
-        self._tell("began", owner=self._place.coordinator.owner.text)
+        self._tell("began", owner=self._driver.coordinator.owner.text)
         result = self._call()
-        self._work.unmark()
+        self._jobs.unmark()
         return self._ended(self._end(result))
 
     def _call(self) -> object:
-        """Return what the function returns or raises."""
+        """Return the function's result, or its exception."""
         try:
-            self._work.mark(f"partition {self._lease.key!a}")
+            self._jobs.mark(f"partition {self._lease.key!a}")
         except Exception as error:  # its session was stopped, or its JVM is gone
             return _NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))
         try:
             with self._heartbeat, self._interruption:
-                result = call_here(self._function, self._place.spark, self._seen)
+                result = call_in_this_process(self._function, self._driver.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
                 if isinstance(result, Complete | Close):
                     self._seen.check_blocks()
@@ -165,7 +166,7 @@ class _Tenure:
 
     def _renew(self, lease: Lease) -> Lease:
         try:
-            return self._place.coordinator.renew(lease)
+            return self._driver.coordinator.renew(lease)
         except (PartitionNotOwnedError, PartitionNotFoundError) as error:
             self._seen.refused = error
             raise
@@ -214,7 +215,7 @@ class _Tenure:
             return self._lost(error)
 
     def _apply(self, outcome: PartitionOutcome) -> Ended:
-        coordinator, lease, blocks = self._place.coordinator, self._lease, self._seen.blocks
+        coordinator, lease, blocks = self._driver.coordinator, self._lease, self._seen.blocks
         if isinstance(outcome, GiveUp):
             return self._give_up(outcome, None)
         if isinstance(outcome, Close):
@@ -222,7 +223,7 @@ class _Tenure:
             ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
             return Ended(key=lease.key, outcome=ended)
         following = None
-        if self._fetch_next and usable(self._place.spark):  # the function may have stopped it
+        if self._fetch_next and usable(self._driver.spark):  # the function may have stopped it
             following = coordinator.complete_and_get_next(lease, blocks)
         else:
             coordinator.complete(lease, blocks)
@@ -230,7 +231,7 @@ class _Tenure:
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
         try:
-            self._place.coordinator.give_up(self._lease, outcome.retry_after)
+            self._driver.coordinator.give_up(self._lease, outcome.retry_after)
         except CoordinationError as error:
             return self._lost(error, stop)
         message = without_secrets(str(outcome.reason))[:MAX_ERROR]
@@ -239,7 +240,7 @@ class _Tenure:
     def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
         text = error_text(error)
         try:
-            self._place.coordinator.fail(self._lease, text)
+            self._driver.coordinator.fail(self._lease, text)
         except CoordinationError as refusal:
             return self._lost(refusal, stop)
         finally:  # after the ending: whatever the log does with it, the partition has its error
@@ -255,19 +256,19 @@ class _Tenure:
         """End the tenure in the place of a function that does not come back, then leave the process to its owner."""
         self._heartbeat.stop()
         ended = self._ended(self._end(Interrupted()))
-        if self._place.on_stuck is not None:
-            self._place.on_stuck(ended)
+        if self._driver.on_stuck is not None:
+            self._driver.on_stuck(ended)
 
     def _ended(self, ended: Ended) -> Ended:
         self._tell("ended", outcome=str(ended.outcome), message=ended.message)
         return ended
 
     def _tell(self, event: str, **facts: Any) -> None:
-        self._place.report(event, key=self._lease.key, fence=str(self._lease.fence), **facts)
+        self._driver.report(event, key=self._lease.key, fence=str(self._lease.fence), **facts)
 
 
 def _failure(result: object) -> BaseException:
-    """Return what a function did that returned no outcome, as the error that its partition keeps."""
+    """Return the error that a partition keeps when its function returned no outcome."""
     if isinstance(result, SystemExit):
         return RuntimeError(EXITED.format(result.code if result.code is not None else ""))
     if isinstance(result, BaseException):

@@ -1,9 +1,10 @@
-"""Where partitions are kept: the store port's back ends, opened by address.
+"""The back ends of the store port, opened by address.
 
 Importing this room is cheap; a back end and its client library are imported when a store is opened.
 """
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.locate import StoreConfig, open_store, parse_config
+from airflow_coordination.stores.config import StoreConfig, parse_config
+from airflow_coordination.stores.opening import open_store
 
 __all__ = ["PartitionStore", "StoreConfig", "open_store", "parse_config"]

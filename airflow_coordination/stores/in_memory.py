@@ -7,7 +7,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Never
@@ -16,15 +15,15 @@ from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.leases.partition import Owner, Partition, PartitionStatus, Rank
-from airflow_coordination.leases.publication import retracted
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.rules import RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,
     Act,
-    Action,
     Answer,
     Create,
     End,
@@ -184,7 +183,7 @@ class InMemoryStore:
         """Apply an owner's write under its fence."""
         return self._one_step(write)
 
-    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite) -> Answer:
+    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite | Act) -> Answer:
         with self._step() as now:
             return self._apply(write, now)
 
@@ -195,8 +194,8 @@ class InMemoryStore:
         if after is None:
             return Answer(False, partition)
         source.put(after)
-        for head in write.heads if isinstance(write, End) else ():
-            source.put_head(replace(head, published_at=now))
+        for record in RULES[type(write)].records(write):
+            source.note(record, now)
         return Answer(True, after, after.ownership_timeout)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -210,29 +209,17 @@ class InMemoryStore:
         with self._step() as now:
             source = self._source(write.source)
             with closing(source.order.reopening(now)) as due:
-                ready = [steps.reopen(p, write.op, now) for p in islice(due, write.limit)]
+                ready = [steps.reopen(write, p, now) for p in islice(due, write.limit)]
                 reopened = [source.put(after) for after in ready if after]
             with closing(source.order.expired(now)) as due:
-                freed = [steps.reclaim(p, write.op, now, write.max_lost_leases) for p in islice(due, write.limit)]
+                freed = [steps.reclaim(write, p, now) for p in islice(due, write.limit)]
                 ended = [source.put(after) for after in freed if after]
             parked = sum(partition.parked for partition in ended)
             return Swept(len(reopened), len(ended) - parked, parked)
 
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, and audit it."""
-        with self._step() as now:
-            answer = self._apply(write, now)
-            if answer.applied:
-                self._retract(write, now)
-                entry = {"key": write.key, "at": now, "action": write.action.value, "by": write.by, "why": write.why}
-                self._source(write.source).audit.append(entry)
-            return answer
-
-    def _retract(self, write: Act, now: datetime) -> None:
-        source = self._source(write.source)
-        published = source.heads.get(write.key, {}) if write.action is Action.RETRACT else {}
-        for head in list(published.values()):
-            source.put_head(replace(retracted(head), published_at=now))
+        return self._one_step(write)
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included."""
@@ -247,7 +234,7 @@ class InMemoryStore:
     def find_task(self, source: str, task: str) -> Sequence[Partition]:
         """Return the ASSIGNED partitions held by any try of this task identity."""
         with self._step():
-            return [p for p in self._source(source).held() if p.owner and Owner(p.owner).task == task]
+            return [p for p in self._source(source).held() if p.owner_task == task]
 
     def page(
         self,

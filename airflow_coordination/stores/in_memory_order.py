@@ -13,7 +13,8 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 
 Order = tuple[int, int, int]

@@ -5,11 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import singledispatchmethod
 from itertools import chain
 from typing import Any
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.publication import retracted
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
 
 
@@ -67,7 +73,27 @@ class StoredSource:
             self.assigned.pop(after.key, None)
         return after
 
-    def put_head(self, head: HeadRecord) -> None:
+    @singledispatchmethod
+    def note(self, record: Any, now: datetime) -> None:
+        """Write down what a step writes beside its partition."""
+        raise TypeError(f"not a record of the protocol: {record!r}")
+
+    @note.register
+    def _put_heads(self, record: PutHeads, now: datetime) -> None:
+        for head in record.heads:
+            self._put_head(replace(head, published_at=now))
+
+    @note.register
+    def _empty_heads(self, record: EmptyHeads, now: datetime) -> None:
+        for head in list(self.heads.get(record.key, {}).values()):
+            self._put_head(replace(retracted(head), published_at=now))
+
+    @note.register
+    def _audit(self, record: Audit, now: datetime) -> None:
+        line = {"key": record.key, "at": now, "action": record.action, "by": record.by, "why": record.why}
+        self.audit.append(line)
+
+    def _put_head(self, head: HeadRecord) -> None:
         """Store a head record in the place of the one before."""
         if head.key not in self.heads:
             self.head_keys.add(head.key)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,

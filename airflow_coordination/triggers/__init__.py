@@ -1,4 +1,4 @@
-"""What waits in the triggerer, loaded when it is first used."""
+"""The triggers of a source, loaded when they are first used."""
 
 from __future__ import annotations
 

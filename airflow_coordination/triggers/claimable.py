@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import ClassVar, Final
 
@@ -14,10 +14,10 @@ from airflow.triggers.base import TriggerEvent
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.leases import CoordinationError, SettingsError
+from airflow_coordination.leases.waiting.wake_up import WakeUp
 from airflow_coordination.triggers.source import Seen, SourceTrigger, most_hints
 
 REMIND_AFTER: Final = timedelta(minutes=1)
-LONGEST_REMINDER: Final = timedelta(hours=1)
 
 
 class ClaimablePartitionsTrigger(SourceTrigger):
@@ -53,12 +53,12 @@ class ClaimablePartitionsTrigger(SourceTrigger):
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen]) -> AsyncIterator[TriggerEvent]:
         """Yield an event for each change of what can be acquired, as long as something can."""
-        bell = Bell(self.remind_after, most_hints())
+        wake_up = WakeUp(self.remind_after, most_hints())
         async for seen in shared_stream:
             hints = await self._hints(seen)
             if isinstance(seen, Exception) or hints is None:
                 continue
-            if bell.rings(hints, seen.outlook.assigned > 0, time.monotonic()):
+            if wake_up.is_due(hints, seen.outlook.assigned > 0, time.monotonic()):
                 count = max(len(hints), seen.outlook.claimable)
                 payload = {"source": self.source, "claimable": count, "first": seen.key_of(hints[0])}
                 yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
@@ -76,46 +76,6 @@ class ClaimablePartitionsTrigger(SourceTrigger):
             return None
         self._said = ""
         return hints
-
-
-class Bell:
-    """Decides when waiting work is worth an event. A hint names an opportunity: whoever takes it makes its token grow.
-
-    It rings for work it has not told of; for the rest of what it told of, once somebody has taken some and nobody is
-    at work any more; and again, ever more rarely, for what nobody takes. So work is never left alone, and a run that
-    cannot take any is not started all the time.
-
-    :param remind_after: seconds after which it first rings for the same work again.
-    :param most_hints: how many hints are listed at most. When there are more, others follow as the first are taken:
-        they are no news.
-    """
-
-    def __init__(self, remind_after: float, most_hints: int) -> None:
-        self._remind_after = remind_after
-        self._most_hints = most_hints
-        self._told: frozenset[str] = frozenset()
-        self._some_taken = False
-        self._pause = remind_after
-        self._remind_at = 0.0
-
-    def rings(self, hints: Iterable[str], at_work: bool, now: float) -> bool:
-        """Return whether to tell of this work now.
-
-        :param hints: what can be acquired.
-        :param at_work: whether somebody holds a lease.
-        :param now: seconds on a clock that never goes back.
-        """
-        waiting = frozenset(hints)
-        self._some_taken |= not self._told <= waiting
-        self._told &= waiting
-        news = waiting > self._told and (len(waiting) < self._most_hints or not self._told)
-        left_alone = self._some_taken and not at_work
-        if not waiting or not (news or left_alone or now >= self._remind_at):
-            return False
-        longer = min(2 * self._pause, max(LONGEST_REMINDER.total_seconds(), self._remind_after))
-        self._pause = self._remind_after if news or left_alone else longer
-        self._told, self._some_taken, self._remind_at = waiting, False, now + self._pause
-        return True
 
 
 def _seconds(name: str, value: timedelta | float) -> float:

@@ -10,7 +10,15 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import TriggerEvent
 
 from airflow_coordination.leases import CoordinationError, OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.sensors.outlook import Judge, Look, OnIdle, OnParked, Terms, Until, Verdict
+from airflow_coordination.leases.waiting.conclusion import (
+    Conclusion,
+    OnIdle,
+    OnParked,
+    Until,
+    Waiting,
+    WaitTerms,
+    WaitVerdict,
+)
 from airflow_coordination.triggers.source import Seen, SourceTrigger
 
 
@@ -50,20 +58,20 @@ class PartitionsTrigger(SourceTrigger):
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen]) -> AsyncIterator[TriggerEvent]:
         """Yield one event when the waiting is over."""
-        judge = Judge(Terms(Until(self.until), self.max_hints, OnParked(self.on_parked), OnIdle(self.on_idle)))
+        waiting = Waiting(WaitTerms(Until(self.until), self.max_hints, OnParked(self.on_parked), OnIdle(self.on_idle)))
         async for seen in shared_stream:
-            found = await self._judged(judge, seen)
-            if found.verdict is not Verdict.WAIT:
+            found = await self._conclude(waiting, seen)
+            if found.verdict is not WaitVerdict.WAIT:
                 yield TriggerEvent(found.to_event())  # type: ignore[no-untyped-call]
                 return
 
-    async def _judged(self, judge: Judge, seen: Seen) -> Look:
+    async def _conclude(self, waiting: Waiting, seen: Seen) -> Conclusion:
         try:
             if isinstance(seen, Exception):
                 raise seen
-            return await asyncio.to_thread(judge.judge, seen)
+            return await asyncio.to_thread(waiting.conclude, seen)
         except (StoreUnavailableError, OutcomeUnknownError) as error:
             self.log.error("Will look again: %s", error)
-            return Look(Verdict.WAIT, str(error))
+            return Conclusion(WaitVerdict.WAIT, str(error))
         except (CoordinationError, AirflowException) as error:
-            return Look(Verdict.ERROR, str(error))
+            return Conclusion(WaitVerdict.ERROR, str(error))

@@ -14,10 +14,10 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases import CoordinationError, SourceCoordinator
-from airflow_coordination.sensors.sight import Sight
+from airflow_coordination.leases.waiting.observation import Observation
 
-Seen: TypeAlias = Sight | CoordinationError | AirflowException
-"""What one pass of the loop gives: what it saw, or why it saw nothing."""
+Seen: TypeAlias = Observation | CoordinationError | AirflowException
+"""The result of one pass of the loop: an observation, or the reason why there is none."""
 
 
 def most_hints() -> int:
@@ -66,7 +66,7 @@ class SourceTrigger(BaseEventTrigger):
         while True:
             try:
                 coordinator = coordinator or await _coordinator(kwargs)
-                seen = await asyncio.to_thread(Sight, coordinator, most_hints())
+                seen = await asyncio.to_thread(Observation, coordinator, most_hints())
             except (CoordinationError, AirflowException) as error:
                 coordinator, seen = None, error
             yield seen
@@ -90,6 +90,6 @@ async def _coordinator(kwargs: dict[str, Any]) -> SourceCoordinator:
 
 def _pause(seen: Seen, interval: float) -> float:
     """Return the seconds to the next look."""
-    due = seen.seconds if isinstance(seen, Sight) else None
+    due = seen.seconds if isinstance(seen, Observation) else None
     soon = interval if due is None else min(interval, max(due, 0.0) + 0.1)
     return max(soon, min(1.0, interval))

@@ -85,8 +85,6 @@ class DataPrepper:
         if not self._put(done):
             raise RuntimeError(f"{key} was changed while {self._owner} completed it")
 
-    # -- acquiring ----------------------------------------------------------------------------------------------------
-
     def _acquire(self) -> str | None:
         return next((key for status in _PAGES if (key := self._acquire_one(status)) is not None), None)
 
@@ -144,8 +142,6 @@ class DataPrepper:
         if item["sourcePartitionStatus"]["S"] == "UNASSIGNED" or item["partitionOwner"]["S"] == self._owner:
             return True
         return item["partitionOwnershipTimeout"]["S"] <= _text(datetime.now(UTC))
-
-    # -- requests -----------------------------------------------------------------------------------------------------
 
     def _get(self, key: tuple[str, str]) -> Item | None:
         found: Item | None = self._client.get_item(TableName=self._table, Key=_key(key)).get("Item")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections import Counter
@@ -17,7 +18,8 @@ import boto3
 from botocore.config import Config
 
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.sensors.outlook import Until, look
+from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
+from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from benchmarks.dynamodb.data_prepper import DataPrepper, make_table
 from benchmarks.dynamodb.requests import Requests, Tally
@@ -84,10 +86,11 @@ class Ours:
     :param client: shared by all workers, because making one takes longer than its work here.
     :param endpoint: the engine.
     :param hints: whether the sensor gives each mapped instance a hint.
+    :param job: how many seconds a job takes on the average.
     """
 
-    def __init__(self, client: Any, endpoint: str, *, hints: bool) -> None:
-        self._client, self._with_hints = client, hints
+    def __init__(self, client: Any, endpoint: str, *, hints: bool, job: float = 0.0) -> None:
+        self._client, self._with_hints, self._job = client, hints, job
         self._instances: SimpleQueue[str] = SimpleQueue()
         self._options = DynamoDBOptions(
             table_name=f"ours-{uuid4().hex}", region=REGION, endpoint_url=endpoint, billing_mode="on_demand"
@@ -103,7 +106,8 @@ class Ours:
     def list_hints(self) -> None:
         """Sweep, look, and list what can be acquired: one poke of the sensor."""
         with closing(self._store()) as store:
-            found = look(self._coordinator(store, "wait"), Until.CLAIMABLE, self._count)
+            waiting = Waiting(WaitTerms(Until.CLAIMABLE, self._count))
+            found = waiting.conclude(Observation(self._coordinator(store, "wait"), self._count))
         for hint in found.hints if self._with_hints else ():
             self._instances.put(hint)
 
@@ -112,6 +116,7 @@ class Ours:
         with closing(self._store()) as store:
             coordinator = self._coordinator(store, f"drain/run/0/{worker}")
             while (lease := coordinator.get_next_partition(hint=self._next_hint())) is not None:
+                time.sleep(self._job * random.uniform(0.5, 1.5))  # so that they do not keep step
                 coordinator.complete(lease)
                 yield lease.key
 

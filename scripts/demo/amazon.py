@@ -13,10 +13,10 @@ from pathlib import Path
 import boto3
 from java_packages import PackagesError, download
 
-from airflow_coordination.testing.dynamodb_local import dynamodb_local
-from airflow_coordination.testing.moto_server import moto_server
 from demo.data import MONTHS
 from demo.problems import DemoError
+from tests.engines.dynamodb_local import dynamodb_local
+from tests.engines.moto_server import moto_server
 
 WORD = "dynamodb"
 """What STORE says to get all this, in the place of a URL."""

@@ -13,7 +13,7 @@ from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
 from tests.integration.dynamodb.engine import patient_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.kit]
+pytestmark = [pytest.mark.slow]
 
 
 @cache

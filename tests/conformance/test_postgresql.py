@@ -13,9 +13,9 @@ from airflow_coordination.stores.sql.columns import AUDIT, HEADS, PARTITIONS, SO
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
-from airflow_coordination.testing.postgres import fresh_database
+from tests.engines.postgres import fresh_database
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.kit]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

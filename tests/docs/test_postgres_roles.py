@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from airflow_coordination import PartitionStatus, SourceCoordinator, open_store
-from airflow_coordination.testing.postgres import find_binaries
 from tests.docs.pages import ROOT
+from tests.engines.postgres import find_binaries
 
 pytestmark = pytest.mark.postgres
 BLOCK = re.compile(r"^```(sql|bash)\n(.*?)^```$", re.M | re.S)

@@ -19,7 +19,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0002'
   RETURNING 1
 COMMIT
@@ -34,7 +34,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0003'
   RETURNING 1
 (as under: create partitions)
@@ -103,20 +103,20 @@ SELECT key, token
 
 ## acquire by hint
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0004' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0004', last_op = 'op0004', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0004', last_op = 'op0004', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0005' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0005', last_op = 'op0005', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0005', last_op = 'op0005', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01'
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0006', last_op = 'op0006', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0006' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0006', last_op = 'op0006', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
@@ -162,12 +162,120 @@ UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
-  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0007', last_op = 'op0007', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## complete and get the next
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_1 = '1|op0007|completed|op0009|op0007|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0009', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'second' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0007' AND last_op = 'op0007'
+  RETURNING source_partition_key
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0008', last_op = 'op0008', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'second'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'second'
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'second'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s AND source_partition_key <> 'second'
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'second'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'second'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s AND source_partition_key <> 'second'
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+(as under: create partitions)
 
 ## acquire, new ones first
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0007' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0007', last_op = 'op0007', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0011' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0011', last_op = 'op0011', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
@@ -213,37 +321,37 @@ UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
-  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by key
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0008' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0008', last_op = 'op0008', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0012' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0012', last_op = 'op0012', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## renew
 UPDATE coordination_partitions
-  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, confirmed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008'
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, confirmed = 1, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012'
   RETURNING partition_ownership_timeout
 
 ## begin
 UPDATE coordination_partitions
-  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, last_op = 'op0009', updated_at = T+0s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND last_op = 'op0008'
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, last_op = 'op0013', updated_at = T+0s, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND last_op = 'op0012'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## save
 UPDATE coordination_partitions
-  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END, partition_progress_state = '{"row":1}', staged = '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', last_op = 'op0010', updated_at = T+0s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND last_op = 'op0009'
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, last_op = 'op0014', updated_at = T+0s, partition_progress_state = '{"row":1}', staged = '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND last_op = 'op0013'
   RETURNING partition_ownership_timeout
 
 ## adopt
 UPDATE coordination_partitions
   SET partition_owner = 'host/dag/run/task/0/2', owner_task = 'dag/run/task/0', owner_try = 2
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0008' AND owner_try <= 2
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND owner_try <= 2
   RETURNING 1
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
@@ -253,139 +361,247 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 ## retake
 (as under: adopt)
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || 'op0011' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0011', last_op = 'op0011', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/3', owner_task = 'dag/run/task/0', owner_try = 3, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND last_op = 'op0010' AND owner_task = 'dag/run/task/0' AND owner_try < 3 AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0015', last_op = 'op0015', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/3', owner_task = 'dag/run/task/0', owner_try = 3, partition_ownership_timeout = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND last_op = 'op0014' AND owner_task = 'dag/run/task/0' AND owner_try < 3 AND lost_leases + 1 < coalesce(max_lost_leases, 2)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## complete, with blocks of two datasets
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET ring_2 = '2|op0011|completed|op0012|op0011|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0012', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0011' AND last_op = 'op0011'
+  SET ring_2 = '2|op0015|completed|op0016|op0015|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0016', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0015' AND last_op = 'op0015'
   RETURNING source_partition_key
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
-  VALUES ('flights|PARTITION', 'clean', 'day-05', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0012', 2, 'files', 'applied', T+0s)
+  VALUES ('flights|PARTITION', 'clean', 'day-05', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0016', 2, 'files', 'applied', T+0s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
   SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
-  VALUES ('flights|PARTITION', 'raw', 'day-05', '[["raw","file:///out/raw/manifest","digest",5,25,null,"replace"]]', 5, 25, 'op0001', 'op0012', 2, 'files', 'applied', T+0s)
+  VALUES ('flights|PARTITION', 'raw', 'day-05', '[["raw","file:///out/raw/manifest","digest",5,25,null,"replace"]]', 5, 25, 'op0001', 'op0016', 2, 'files', 'applied', T+0s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
   SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
 (as under: create partitions)
 
 ## complete
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0013|completed|op0014|op0013|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0014', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-03' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0013' AND last_op = 'op0013'
+  SET ring_1 = '1|op0017|completed|op0018|op0017|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0018', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-00' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0017' AND last_op = 'op0017'
   RETURNING source_partition_key
 
 ## close
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0015|closed|op0016|op0015|CLOSED|1|' || T+0s, partition_progress_state = '{"row":2}', staged = NULL, source_partition_status = 'CLOSED', closed_count = 1, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + 300000000, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0016', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 2, due_at = T+0s + 300000000
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0015' AND last_op = 'op0015'
+  SET ring_1 = '1|op0019|closed|op0020|op0019|CLOSED|1|' || T+0s, source_partition_status = 'CLOSED', closed_count = 1, reopen_at = T+0s + 300000000, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0020', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', partition_progress_state = '{"row":2}', staged = NULL, ready = NULL, position = ordinal, timed = 2, due_at = T+0s + 300000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-02' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0019' AND last_op = 'op0019'
   RETURNING source_partition_key
 
 ## fail
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0017|failed|op0018|op0017|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 1, lost_leases = 0, last_error = 'broken', rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 30000000, generation = 'op0001', last_op = 'op0018', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 30000000
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-06' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0017' AND last_op = 'op0017'
+  SET ring_1 = '1|op0021|failed|op0022|op0021|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0022', updated_at = T+0s, failures = 1, lost_leases = 0, last_error = 'broken', rank = 2, available_at = T+0s + 30000000, generation = 'op0001', ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 30000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-03' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0021' AND last_op = 'op0021'
   RETURNING source_partition_key
 
 ## give up
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0019|given up|op0020|op0019|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 0, generation = 'op0001', last_op = 'op0020', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = 2, position = ordinal, timed = NULL, due_at = T+0s + NULL
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0019' AND last_op = 'op0019'
+  SET ring_1 = '1|op0023|given up|op0024|op0023|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0024', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + 0, generation = 'op0001', ready = 2, position = ordinal, timed = NULL, due_at = T+0s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0023' AND last_op = 'op0023'
   RETURNING source_partition_key
 
 ## give up for a while
 UPDATE coordination_partitions
-  SET ring_2 = '2|op0021|given up|op0022|op0021|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + 300000000, generation = 'op0001', last_op = 'op0022', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 300000000
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0021' AND last_op = 'op0021'
+  SET ring_2 = '2|op0025|given up|op0026|op0025|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0026', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + 300000000, generation = 'op0001', ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 300000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0025' AND last_op = 'op0025'
   RETURNING source_partition_key
 
-## complete and get the next
+## complete and get the next, which returned
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0023|completed|op0025|op0023|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0025', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0023' AND last_op = 'op0023'
+  SET ring_1 = '1|op0027|completed|op0029|op0027|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0029', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-06' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0027' AND last_op = 'op0027'
   RETURNING source_partition_key
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0024' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0024', last_op = 'op0024', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0028' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0028', last_op = 'op0028', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+2s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+2s, ready = NULL, timed = 1, due_at = T+2s + 600000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'day-06'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+0s AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+2s AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'day-06'
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'day-06'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+0s AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+2s AND source_partition_key <> 'day-06'
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'day-06'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'day-06'
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+0s AND source_partition_key <> 'day-08'
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+2s AND source_partition_key <> 'day-06'
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
-  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+(as under: create partitions)
+
+## complete and get the next, just after that
+(as under: create partitions)
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0031|completed|op0033|op0031|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0033', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0031' AND last_op = 'op0031'
+  RETURNING source_partition_key
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0032' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0032', last_op = 'op0032', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+2s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+2s, ready = NULL, timed = 1, due_at = T+2s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0 AND source_partition_key <> 'day-07'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+2s AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2) AND source_partition_key <> 'day-07'
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1 AND source_partition_key <> 'day-07'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+2s AND source_partition_key <> 'day-07'
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2 AND source_partition_key <> 'day-07'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3 AND source_partition_key <> 'day-07'
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+2s AND source_partition_key <> 'day-07'
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete with a block and get the next by hint
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET ring_1 = '1|op0024|completed|op0027|op0024|COMPLETED|0|' || T+0s, staged = NULL, source_partition_status = 'COMPLETED', closed_count = 0, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, reopen_at = T+0s + NULL, available_at = T+0s + NULL, generation = 'op0001', last_op = 'op0027', confirmed = 0, updated_at = T+0s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-09' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0024' AND last_op = 'op0024'
+  SET ring_1 = '1|op0032|completed|op0035|op0032|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0035', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0032' AND last_op = 'op0032'
   RETURNING source_partition_key
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at)
-  VALUES ('flights|PARTITION', 'clean', 'day-09', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0027', 1, 'files', 'applied', T+0s)
+  VALUES ('flights|PARTITION', 'clean', 'day-08', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0035', 1, 'files', 'applied', T+2s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
   SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0026' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0026', last_op = 'op0026', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+0s + 600000000, due_at = T+0s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR timed = 1 AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0034' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+2s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0034', last_op = 'op0034', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+2s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+2s, ready = NULL, timed = 1, due_at = T+2s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire an expired lease
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0030' || '|' || last_op || '|' || 'ASSIGNED' || '|' || closed_count || '|' || T+660s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0030', last_op = 'op0030', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+660s + 600000000, due_at = T+660s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+660s, ready = NULL, timed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND ( ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+660s OR timed = 1 AND partition_ownership_timeout <= T+660s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0038' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0038', last_op = 'op0038', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+662s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+662s, ready = NULL, timed = 1, due_at = T+662s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+
+## acquire, where something was lost
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0039' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+662s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0039', last_op = 'op0039', max_lost_leases = 2, partition_owner = 'host/dag/run/task/0/1', owner_task = 'dag/run/task/0', owner_try = 1, partition_ownership_timeout = T+662s + 600000000, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+662s, ready = NULL, timed = 1, due_at = T+662s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+662s AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2)
+  ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+662s
+  ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head), (SELECT key
+  FROM (SELECT *
+  FROM (SELECT *
+  FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 1) AS branch_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+662s
+  ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
+  ORDER BY priority, position, ordinal LIMIT 1) AS head)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2))
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## renew a lease that was taken over
 UPDATE coordination_partitions
-  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+660s + 600000000 THEN partition_ownership_timeout ELSE T+660s + 600000000 END, due_at = CASE WHEN due_at < T+660s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+660s + 600000000 THEN partition_ownership_timeout ELSE T+660s + 600000000 END ELSE due_at END, confirmed = 1
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0029'
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END, confirmed = 1, due_at = CASE WHEN due_at < T+662s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END ELSE due_at END
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0037'
   RETURNING partition_ownership_timeout
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
@@ -393,25 +609,25 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 
 ## sweep
 UPDATE coordination_partitions
-  SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at, position = reopen_at, ready = 1, timed = NULL, due_at = NULL, reopen_at = NULL, last_op = 'op0033', updated_at = T+1320s
+  SET source_partition_status = 'UNASSIGNED', rank = 1, available_at = reopen_at, reopen_at = NULL, last_op = 'op0042', updated_at = T+1322s, ready = 1, timed = NULL, due_at = NULL, position = reopen_at
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s
-  ORDER BY due_at LIMIT 1000) AND (timed = 2 AND due_at <= T+1320s ) IS TRUE
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s
+  ORDER BY due_at LIMIT 1000) AND source_partition_status = 'CLOSED' AND reopen_at <= T+1322s
   RETURNING 1
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0033' || '|' || last_op || '|' || CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END || '|' || closed_count || '|' || T+1320s ELSE ring_7 END, source_partition_status = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'CLOSED' ELSE 'UNASSIGNED' END, lost_leases = (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)), last_error = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN 'lost its lease ' || (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) || ' times without an ending' ELSE last_error END, rank = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN rank ELSE 0 END, available_at = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN NULL ELSE partition_ownership_timeout END, position = partition_ownership_timeout, ready = CASE WHEN (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END) = 1 AND (lost_leases + (CASE WHEN confirmed = 1 OR last_op <> nonce THEN 1 ELSE 0 END)) >= coalesce(max_lost_leases, 2) THEN NULL ELSE 0 END, timed = NULL, due_at = NULL, reopen_at = NULL, confirmed = 0, last_op = 'op0033', updated_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || 'op0042' || '|' || last_op || '|' || CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END || '|' || closed_count || '|' || T+1322s ELSE ring_7 END, source_partition_status = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 'UNASSIGNED' ELSE 'CLOSED' END, reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0042', updated_at = T+1322s, lost_leases = lost_leases + CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END, last_error = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN last_error ELSE 'lost its lease ' || (lost_leases + 1) || ' times without an ending' END, rank = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 0 ELSE rank END, available_at = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN partition_ownership_timeout ELSE NULL END, ready = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN 0 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN (lost_leases + 1 < coalesce(max_lost_leases, 2) OR confirmed = 0 AND last_op = nonce) THEN partition_ownership_timeout ELSE position END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s
-  ORDER BY due_at LIMIT 1000) AND (timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) IS TRUE
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1322s AND partition_ownership_timeout <= T+1322s
+  ORDER BY due_at LIMIT 1000) AND source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+1322s
   RETURNING source_partition_status
 UPDATE coordination_partitions
   SET ready = 2, position = ordinal, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s
-  ORDER BY due_at LIMIT 1000) AND (timed = 0 AND due_at <= T+1320s ) IS TRUE
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1322s
+  ORDER BY due_at LIMIT 1000) AND (timed = 0 AND due_at <= T+1322s) IS TRUE
 
 ## release
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
@@ -419,57 +635,57 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || 'op0036' || '|' || last_op || '|' || 'UNASSIGNED' || '|' || closed_count || '|' || T+1320s ELSE ring_7 END, confirmed = 0, token = token + 1, nonce = 'op0036', rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0036', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0035'
+  SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_7 END, source_partition_status = 'UNASSIGNED', reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, confirmed = 0, last_op = 'op0045', updated_at = T+1322s, token = token + 1, nonce = 'op0045', available_at = T+1322s, rank = 2, ready = 2, timed = NULL, due_at = NULL, position = ordinal
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0044'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'release', 'ada', 'asked', 'op0036'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'release', 'ada', 'asked', 'op0045'
 (as under: create partitions)
 
 ## park
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET ready = NULL, timed = NULL, due_at = NULL, source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0037', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0036'
+  SET source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, last_op = 'op0046', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0045'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'park', 'ada', 'asked', 'op0037'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'park', 'ada', 'asked', 'op0046'
 (as under: create partitions)
 
 ## reopen
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET rank = 1, ready = 1, position = T+1320s, timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0038', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'CLOSED' AND token = 2 AND last_op = 'op0037'
+  SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1322s, rank = 1, failures = 0, lost_leases = 0, last_op = 'op0047', updated_at = T+1322s, ready = 1, timed = NULL, due_at = NULL, position = T+1322s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'CLOSED' AND token = 2 AND last_op = 'op0046'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'reopen', 'ada', 'asked', 'op0038'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'reopen', 'ada', 'asked', 'op0047'
 (as under: create partitions)
 
 ## reset
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET rank = 2, ready = 2, position = ordinal, timed = NULL, due_at = NULL, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0039', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1320s, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0039', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0038'
+  SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1322s, rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0048', last_op = 'op0048', updated_at = T+1322s, ready = 2, timed = NULL, due_at = NULL, position = ordinal
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0047'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'reset', 'ada', 'asked', 'op0039'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'reset', 'ada', 'asked', 'op0048'
 (as under: create partitions)
 
 ## retract
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET last_op = 'op0040', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0039' AND staged IS NULL
+  SET last_op = 'op0049', updated_at = T+1322s
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0048' AND staged IS NULL
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'retract', 'ada', 'asked', 'op0040'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'retract', 'ada', 'asked', 'op0049'
 UPDATE coordination_heads
-  SET blocks = '[]', row_count = 0, byte_count = 0, published_at = T+1320s
+  SET blocks = '[]', row_count = 0, byte_count = 0, published_at = T+1322s
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
 (as under: create partitions)
 
@@ -477,11 +693,11 @@ UPDATE coordination_heads
 (as under: release)
 (as under: create partitions)
 UPDATE coordination_partitions
-  SET token = token + 1, nonce = 'op0041', ready = NULL, timed = NULL, due_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, last_op = 'op0041', updated_at = T+1320s
-  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0040'
+  SET token = token + 1, nonce = 'op0050', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, last_op = 'op0050', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0049'
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
-  SELECT 'flights|PARTITION', 'held', T+1320s, 'delete', 'ada', 'asked', 'op0041'
+  SELECT 'flights|PARTITION', 'held', T+1322s, 'delete', 'ada', 'asked', 'op0050'
 (as under: create partitions)
 
 ## create a deleted partition again
@@ -489,13 +705,13 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 (as under: create partitions)
 WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS payload, json_extract(value, '$[2]') AS priority
   FROM json_each('[["held", null, 0]]')) INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, ready, position)
-  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 5242880 + given.place, 2, 0, 0, 0, T+1320s, T+1320s, T+1320s, 0, '', 'op0042', 'op0042', 'op0042', 0, 0, 3, 5242880 + given.place
+  SELECT 'flights|PARTITION', given.key, 'UNASSIGNED', given.payload, given.priority, 5242880 + given.place, 2, 0, 0, 0, T+1322s, T+1322s, T+1322s, 0, '', 'op0051', 'op0051', 'op0051', 0, 0, 3, 5242880 + given.place
   FROM given
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = 'op0042', create_op = 'op0042', generation = 'op0042', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1320s, created_at = T+1320s, updated_at = T+1320s
-  WHERE deleted = 1 AND create_op <> 'op0042'
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, last_op = 'op0051', create_op = 'op0051', generation = 'op0051', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1322s, created_at = T+1322s, updated_at = T+1322s
+  WHERE deleted = 1 AND create_op <> 'op0051'
   RETURNING 1
 (as under: create partitions)
 
@@ -591,34 +807,34 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0) AS delayed, (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1320s ) AS due_delayed, (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1322s ) AS due_delayed, (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1320s ) AS due_closed, (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s ) AS due_closed, (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout <= T+1320s) AS expired)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1322s AND partition_ownership_timeout <= T+1322s) AS expired)
   SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - due_closed, parked, completed, (SELECT min(due)
   FROM (SELECT min(due_at) AS due
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at > T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at > T+1322s
   UNION ALL
   SELECT min(due_at) AS due
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at > T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at > T+1322s
   UNION ALL
   SELECT min(partition_ownership_timeout)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1320s AND partition_ownership_timeout > T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1322s AND partition_ownership_timeout > T+1322s
   UNION ALL
   SELECT min(ends)
   FROM (SELECT partition_ownership_timeout AS ends
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1322s
   ORDER BY due_at LIMIT 100) AS first_held
   UNION ALL
   SELECT *
   FROM (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1320s
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1322s
   ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired
   FROM numbers
 

@@ -15,9 +15,10 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionNotOwnedError
-from airflow_coordination.leases.partition import Lease, PartitionStatus
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.testing.clock import FakeClock
 
 CLEAN = Block("clean", "file:///out/clean/manifest", "digest", rows=3, bytes=9)
@@ -107,14 +108,16 @@ class Walk:
     def _create(self) -> None:
         self.step("the clock", self.store.now)
         self.step("register a source", self.store.register, SOURCE, {"output_root": "file:///out"})
-        self.one.create_partitions([f"day-{day:02}" for day in range(12)])
+        self.one.create_partitions(["first", "second", "third", "fourth", *(f"day-{day:02}" for day in range(12))])
         self.step("create partitions", self.one.create_partitions, ["day-12", "day-13"])
         self.step("create partitions that exist", self.one.create_partitions, ["day-00", "day-01"])
 
     def _acquire(self) -> Lease:
-        [_, hint, *_] = self.step("list what is claimable", self.one.claimable)
+        [_, _, _, _, _, hint, *_] = self.step("list what is claimable", self.one.claimable)
         _got(self.step("acquire by hint", self.one.get_next_partition, hint=hint))
         _got(self.step("acquire by a hint that is used up", self.one.get_next_partition, hint=hint))
+        lease = _got(self.step("acquire", self.one.get_next_partition))
+        self.one.complete(_got(self.step("complete and get the next", self.one.complete_and_get_next, lease)))
         self.randomness.new_first = True
         _got(self.step("acquire, new ones first", self.one.get_next_partition))
         self.randomness.new_first = False
@@ -138,7 +141,10 @@ class Walk:
 
     def _end_and_acquire(self) -> None:
         following = self.one.complete_and_get_next
-        lease = _got(self.step("complete and get the next", following, self.lease()))
+        self.clock.advance(timedelta(seconds=2))
+        lease = _got(self.step("complete and get the next, which returned", following, self.lease()))
+        self.one.give_up(lease)
+        lease = _got(self.step("complete and get the next, just after that", following, self.lease()))
         name = "complete with a block and get the next by hint"
         self.one.give_up(_got(self.step(name, following, lease, blocks=[CLEAN], hint="day-10")))
 
@@ -146,6 +152,7 @@ class Walk:
         lost = self.one.renew(self.lease("day-12"))
         self.clock.advance(timedelta(minutes=11))
         _got(self.step("acquire an expired lease", self.one.acquire_partition, "day-12"))
+        _got(self.step("acquire, where something was lost", self.one.get_next_partition))
         with pytest.raises(PartitionNotOwnedError):
             self.step("renew a lease that was taken over", self.one.renew, lost)
 

@@ -25,7 +25,7 @@ MACHINE = re.compile(
         ]
     )
 )
-LOCKS = ("requirements/dev.txt", "requirements/uv.txt")
+LOCKS = ("requirements/dev.txt", "requirements/uv.txt", "requirements/bench.txt")
 
 
 def test_no_file_names_a_registry_s_host_or_a_path_of_one_machine():
@@ -56,7 +56,7 @@ def test_pyspark_and_its_client_are_an_equal_pair():
 
 def test_the_installer_s_own_lock_is_the_development_lock_s():
     """uv comes first and must not be replaced a moment later."""
-    alone, among_all = ((ROOT / lock).read_text() for lock in reversed(LOCKS))
+    alone, among_all = ((ROOT / lock).read_text() for lock in (LOCKS[1], LOCKS[0]))
     pin = re.search(r"^uv==\S+", alone, re.MULTILINE)
     assert pin
     assert re.search(rf"^{re.escape(pin.group())}\b", among_all, re.MULTILINE)

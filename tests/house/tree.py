@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,3 +44,27 @@ def _absolute(module: Path, node: ast.ImportFrom) -> str:
 def is_standard(name: str) -> bool:
     """Tell whether a module is of the standard library."""
     return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def module_name(module: Path) -> str:
+    """Return the dotted name of a module's file; a package's is that of its ``__init__``."""
+    parts = module.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph(modules: Iterable[Path]) -> dict[str, set[str]]:
+    """Return which of the modules each one imports, for type checkers only and inside functions, too."""
+    paths = {module_name(module): module for module in modules}
+    return {name: set(_imported_of(path, paths.keys())) - {name} for name, path in paths.items()}
+
+
+def _imported_of(module: Path, ours: Collection[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text(), str(module))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = _absolute(module, node)
+            inside = {alias.name: f"{package}.{alias.name}" for alias in node.names}
+            names = [whole if whole in ours else package for whole in inside.values()]
+        yield from (name for name in names if name in ours)

@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.stores.dynamodb import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.testing.clock import FakeClock
-from tests.model.places import Place, dynamodb, in_memory, sql
+from tests.model.stores import StoreSetup, dynamodb, in_memory, sql
 from tests.simulation.dynamodb.engine import Engine
 
 
@@ -29,7 +29,7 @@ def dynamodb_client(dynamodb_local: str) -> object:
         pytest.param("dynamodb", marks=[pytest.mark.dynamodb, pytest.mark.slow]),
     ]
 )
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def setup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreSetup]:
     """A real store, its clock, and how partitions vanish from it."""
     clock, asked = FakeClock(), request.getfixturevalue
     if request.param == "in_memory":

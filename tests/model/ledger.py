@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_coordination.leases.partition import Fence, Partition
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import End, Save
 from tests.model.messages import KEY, SOURCE
-from tests.model.stage import Stage
+from tests.model.replay import Replay
 from tests.model.traces import Step
 
 
 class Ledger:
     """Keeps what was accepted, and compares the store with it: fences, closes, promised timeouts, a reader's rows."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
         self._fences: list[Fence] = []
         self._accepted: set[str] = set()
         self._closes = 0
@@ -28,7 +29,7 @@ class Ledger:
         if became in ("applied", "ok") and step.op not in self._accepted:
             self._accepted.add(step.op)
             self._accept(step)
-        found = self._stage.now()
+        found = self._replay.now()
         if found is None or found.deleted or became == "deleted":
             self._path, self._closes, self._promised = [], 0, None
         if found is not None:
@@ -36,7 +37,7 @@ class Ledger:
         self._check_reader()
 
     def _accept(self, step: Step) -> None:
-        write = self._stage.writes.get(step.op)
+        write = self._replay.writes.get(step.op)
         if isinstance(write, Save):
             self._path += [block.digest for block in write.staged if block.digest.endswith(step.op)]
         elif isinstance(write, End):
@@ -46,7 +47,7 @@ class Ledger:
             self._closes += step.kind.startswith("close")
             self._path = [] if step.kind == "close(fresh)" else self._path
         elif step.kind == "renew":
-            found = self._stage.seen()
+            found = self._replay.seen()
             if found.fence and found.ownership_timeout:
                 self._promised = found.fence, found.ownership_timeout
         elif step.kind == "reset":
@@ -63,7 +64,7 @@ class Ledger:
             assert found.ownership_timeout >= self._promised[1], "the timeout went back behind an acknowledged renewal"
 
     def _check_reader(self) -> None:
-        heads = self._stage.store.heads(SOURCE, key=KEY)
+        heads = self._replay.store.heads(SOURCE, key=KEY)
         read = [block.digest for head in heads for block in head.blocks]
         assert sorted(read) == sorted(self._published), "a reader sees the blocks of the accepted writes"
         rows = [digest.partition("-")[0] for digest in read]

@@ -8,7 +8,10 @@ from datetime import timedelta
 
 from airflow_coordination.leases.blocks import Block, merge
 from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.partition import Lease, Owner, Partition
+from airflow_coordination.leases.ending_requests import CloseRequest, CompleteRequest
+from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler
@@ -69,8 +72,6 @@ class Messages:
             self.sent["op1"] = self.create("op1", OTHER)
             self.sent["op1"]()
             self.leases["W0"] = self.start(self.store.acquire_next(self.following("op99", "W0", OTHER)))
-
-    # -- what there is ------------------------------------------------------------------------------------------
 
     def now(self, key: str = KEY) -> Partition | None:
         return self.store.get(SOURCE, key)
@@ -154,7 +155,7 @@ class Messages:
     def fused(self, step: Step) -> Callable[[], bool]:
         lease = self.leases["W0"]
         self.ops.next = op_id("op98")
-        end = self.tenures.prepare(lease, self.tenures.completed(lease), ())
+        end = self.tenures.prepare(lease, CompleteRequest(), ())
         following = self.following(step.op, step.who)
 
         def apply() -> bool:
@@ -187,9 +188,9 @@ class Messages:
                 timeout=TIMEOUT / 2,
             )  # fmt: skip
         endings = {
-            "complete": (self.tenures.completed(lease), ROWS),
-            "close(fresh)": (self.tenures.closed(lease, MINUTE, None), ROWS),
-            "close(state)": (self.tenures.closed(lease, MINUTE, str(progress)), progress),
+            "complete": (CompleteRequest(), ROWS),
+            "close(fresh)": (CloseRequest(MINUTE, None, MINUTE), ROWS),
+            "close(state)": (CloseRequest(MINUTE, str(progress), MINUTE), progress),
         }
         ending, upto = endings[step.kind]
         return self.tenures.prepare(lease, ending, [row(number, step.op) for number in range(progress, upto)])

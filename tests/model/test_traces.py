@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from airflow_coordination.leases.ending_requests import CompleteRequest
 from tests.model.ledger import Ledger
-from tests.model.places import Place
-from tests.model.stage import Stage
+from tests.model.replay import Replay
+from tests.model.stores import StoreSetup
 from tests.model.traces import Seen, Step, op_id, traces
 
 
@@ -72,9 +73,9 @@ def says(step: Step) -> str:
     return plain.get(step.verb, "deleted")
 
 
-def shown(stage: Stage) -> Seen | None:
+def shown(replay: Replay) -> Seen | None:
     """Return the partition as the traces show one; progress as far as it is compared."""
-    found = stage.now()
+    found = replay.now()
     if found is None:
         return Seen("absent", 0, "", "", 0)
     return Seen(str(found.status), found.token, found.nonce, found.last_op, int(found.progress_text or 0))
@@ -88,93 +89,93 @@ def same(real: Seen | None, step: Step) -> bool:
     return real == step.state or (done and (real.status, real.token) == (step.state.status, step.state.token))
 
 
-def play(name: str, place: Place) -> Stage:
+def play(name: str, setup: StoreSetup) -> Replay:
     """Play a trace to its end, and check what becomes of every step."""
-    store, clock, remove = place
+    store, clock, remove = setup
     hole, trace = HOLES[name], traces()[name]
-    stage = Stage(store, clock, trace, remove, hole.max_lost, old=hole.old)
-    ledger, differs = Ledger(stage), hole.differs_from or min(hole.otherwise, default=99)
+    replay = Replay(store, clock, trace, remove, hole.max_lost, old=hole.old)
+    ledger, differs = Ledger(replay), hole.differs_from or min(hole.otherwise, default=99)
     for step in trace.steps:
         expected = hole.otherwise.get(step.number, says(step))
         if expected == "never":
             continue
-        before = stage.now()
-        became = stage.do(step)
+        before = replay.now()
+        became = replay.do(step)
         assert became == expected, f"step {step.number} of {name}: {step.said}"
         if became == "refused":
-            assert stage.now() == before, f"step {step.number} of {name} was refused and changed something"
+            assert replay.now() == before, f"step {step.number} of {name} was refused and changed something"
         if step.number < differs:
-            assert same(shown(stage), step), f"after step {step.number} of {name}: {stage.now()}"
+            assert same(shown(replay), step), f"after step {step.number} of {name}: {replay.now()}"
         ledger.observe(step, became)
-    return stage
+    return replay
 
 
 @pytest.mark.parametrize("name", ["H5", "H5b", "H5c", "H5d", "H5e", "H18"])
-def test_s1_no_fence_is_given_twice(name: str, place: Place) -> None:
-    play(name, place)
+def test_s1_no_fence_is_given_twice(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H1", "H15"])
-def test_s2_an_owners_write_counts_once_and_under_its_fence_only(name: str, place: Place) -> None:
-    play(name, place)
+def test_s2_an_owners_write_counts_once_and_under_its_fence_only(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H7", "H7b"])
-def test_s3_people_change_what_they_saw_and_nothing_else(name: str, place: Place) -> None:
-    play(name, place)
+def test_s3_people_change_what_they_saw_and_nothing_else(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H14"])
-def test_s5_no_next_partition_without_the_completion(name: str, place: Place) -> None:
+def test_s5_no_next_partition_without_the_completion(name: str, setup: StoreSetup) -> None:
     """On DynamoDB the two halves are two steps, and the second is taken under the same condition."""
-    play(name, place)
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H2", "H3", "H4", "H4b", "H6", "H10"])
-def test_s6_what_became_of_a_write_is_known(name: str, place: Place) -> None:
-    play(name, place)
+def test_s6_what_became_of_a_write_is_known(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H13"])
-def test_s8_an_acknowledged_renewal_holds(name: str, place: Place) -> None:
-    play(name, place)
+def test_s8_an_acknowledged_renewal_holds(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H8", "H11", "H12"])
-def test_s12_readers_see_each_row_of_the_accepted_writes_once(name: str, place: Place) -> None:
-    play(name, place)
+def test_s12_readers_see_each_row_of_the_accepted_writes_once(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
 @pytest.mark.parametrize("name", ["H9"])
-def test_l1_what_waits_again_is_not_removed(name: str, place: Place) -> None:
+def test_l1_what_waits_again_is_not_removed(name: str, setup: StoreSetup) -> None:
     """DynamoDB's TTL finds nothing any more; in SQL somebody deletes what is COMPLETED, which this is not."""
-    play(name, place)
+    play(name, setup)
 
 
-def test_l1_a_second_life_completes(place: Place) -> None:
+def test_l1_a_second_life_completes(setup: StoreSetup) -> None:
     """H19: the head record of the life before, under the same token, is replaced."""
-    stage = play("H19", place)
-    lease = stage.start(stage.store.acquire_next(stage.following("op8", "W0")))
+    replay = play("H19", setup)
+    lease = replay.start(replay.store.acquire_next(replay.following("op8", "W0")))
     assert lease.fence.token == 1
-    stage.ops.next = op_id("op9")
-    end = stage.tenures.prepare(lease, stage.tenures.completed(lease), [])
-    assert stage.store.write(end).applied
+    replay.ops.next = op_id("op9")
+    end = replay.tenures.prepare(lease, CompleteRequest(), [])
+    assert replay.store.write(end).applied
 
 
 @pytest.mark.parametrize("name", ["H17"])
-def test_l2_an_adopted_driver_is_not_cut_off(name: str, place: Place) -> None:
-    play(name, place)
+def test_l2_an_adopted_driver_is_not_cut_off(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
 
 
-def test_l5_only_a_sweep_goes_on_at_the_last_lost_lease(place: Place) -> None:
-    play("H16", place)
+def test_l5_only_a_sweep_goes_on_at_the_last_lost_lease(setup: StoreSetup) -> None:
+    play("H16", setup)
 
 
-def test_l5_a_phantom_parks_nothing(place: Place) -> None:
+def test_l5_a_phantom_parks_nothing(setup: StoreSetup) -> None:
     """H16b goes on: the lease that nobody drove ends, and the sweep takes it back."""
-    stage = play("H16b", place)
-    stage.clock.advance(stage.seen().ownership_timeout - stage.clock.now())  # type: ignore[operator]
-    swept = stage.store.sweep(stage.sweeping())
+    replay = play("H16b", setup)
+    replay.clock.advance(replay.seen().ownership_timeout - replay.clock.now())  # type: ignore[operator]
+    swept = replay.store.sweep(replay.sweeping())
     assert (swept.reclaimed, swept.parked) == (1, 0)
 
 

@@ -34,6 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME", help="try this one; may be repeated")
     parser.add_argument("--changed", action="store_true", help="only those whose code or test has changed since")
+    parser.add_argument("--remember", action="store_true", help="with --changed: write down those that were caught")
     parser.add_argument("--operations", type=int, help="calls that one mutant may take at most")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--explain", action="store_true", help="print what was seen")
@@ -45,14 +46,14 @@ def main() -> int:
     for verdict in all_tried(names, asked.jobs, asked.operations):
         verdicts.append(verdict)
         _progress(len(verdicts), len(names), verdict)
+        if (asked.remember or not asked.changed) and is_as_expected(verdict):
+            remember(mutant for mutant in MUTANTS if mutant.name == verdict.name)
     console.print(_table(verdicts))
     if asked.explain:
         for verdict in verdicts:
             console.print(f"{verdict.name}, seeds {verdict.seeds}: {verdict.what}\n", markup=False)
     wrong = [verdict.name for verdict in verdicts if not is_as_expected(verdict)]
     console.print(f"{len(verdicts) - len(wrong)} of {len(verdicts)} as they should be", *wrong)
-    if not asked.changed:
-        remember(mutant for mutant in MUTANTS if mutant.name in set(names) - set(wrong))
     return 1 if wrong else 0
 
 

@@ -8,7 +8,10 @@ from tests.mutants.broken import (
     keeping,
     outputs,
     postgresql,
+    rendering,
+    rules,
     settling,
+    short_way,
     sqlite,
     steps,
     supplying,
@@ -16,7 +19,21 @@ from tests.mutants.broken import (
 )
 from tests.mutants.mutant import Mutant, Simulated
 
-_TABLES = (settling, steps, tenures, acquiring, supplying, sqlite, postgresql, dynamodb, keeping, outputs)
+_TABLES = (
+    settling,
+    rules,
+    steps,
+    tenures,
+    acquiring,
+    supplying,
+    rendering,
+    sqlite,
+    postgresql,
+    short_way,
+    dynamodb,
+    keeping,
+    outputs,
+)
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
 

@@ -79,7 +79,7 @@ def _surroundings(names: list[str]) -> Iterator[Mapping[str, str]]:
     if not any(isinstance(catcher, Tested) and catcher.postgresql for catcher in catchers):
         yield {}
         return
-    from airflow_coordination.testing.postgres import private_postgres
+    from tests.engines.postgres import private_postgres
 
     with private_postgres() as url:
         yield {CLUSTER: url}

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -27,6 +30,12 @@ def test_s9_now_and_then_an_acquisition_starts_at_the_new_ones() -> None:
     first = [one.get_next_partition() for _ in range(100)]
     new = sum(lease is not None and lease.key.startswith("new") for lease in first)
     assert 3 <= new <= 30
+
+
+def coordinator(client: Any, clock: FakeClock) -> SourceCoordinator:
+    """Return a coordinator whose store sends its requests to this client."""
+    store = DynamoDBStore(DynamoDBOptions(table_name="coordination"), clock, client=lambda _: client)
+    return SourceCoordinator(store, "flights", "o", clock=clock)
 
 
 class Overtaken:
@@ -50,21 +59,87 @@ def test_s3_a_creation_in_a_tombstones_place_does_not_reset_what_lives_again() -
     clock = FakeClock()
     engine = Engine(clock.now)
 
-    def coordinator(client: Any) -> SourceCoordinator:
-        store = DynamoDBStore(DynamoDBOptions(table_name="coordination"), clock, client=lambda _: client)
-        return SourceCoordinator(store, "flights", "o", clock=clock)
-
     def live_again() -> None:
         rival.create_partitions(["a"])
         lease = rival.acquire_partition("a")
         assert lease is not None
         rival.complete(lease)
 
-    rival = coordinator(engine)
+    rival = coordinator(engine, clock)
     rival.store.setup()
     rival.create_partitions(["a"])
     rival.delete("a", "ana", "to create it anew")
-    created = coordinator(Overtaken(engine, live_again)).create_partitions(["a"])
+    created = coordinator(Overtaken(engine, live_again), clock).create_partitions(["a"])
     found = rival.partition("a")
     assert found is not None
     assert (created.created, created.existing, str(found.status)) == (0, 1, "COMPLETED")
+
+
+class Slept:
+    """A client whose process sleeps after the first query that finds something, while somebody else acts."""
+
+    def __init__(self, engine: Engine, meanwhile: Callable[[], object]) -> None:
+        self._engine, self._meanwhile, self._slept = engine, meanwhile, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def query(self, **arguments: Any) -> Any:
+        """What it finds first is old when it is heard."""
+        found = self._engine.query(**arguments)
+        if found["Items"] and not self._slept:
+            self._slept = True
+            self._meanwhile()
+        return found
+
+
+def test_s1_a_takeover_by_what_was_seen_long_ago_gives_no_token_twice() -> None:
+    clock = FakeClock()
+    engine = Engine(clock.now)
+
+    def lose() -> None:
+        lease = rival.acquire_partition("a")
+        assert lease is not None
+        tokens.append(lease.fence.token)
+        clock.advance(3600)
+
+    tokens = list[int]()
+    rival = coordinator(engine, clock)
+    rival.store.setup()
+    rival.create_partitions(["a"])
+    lose()
+    late = coordinator(Slept(engine, lose), clock).get_next_partition()
+    assert tokens == [1, 2]
+    assert late is None or late.fence.token == 3
+
+
+class Acted:
+    """A client before whose first transaction somebody else does something."""
+
+    def __init__(self, engine: Engine, rival: Callable[[], object]) -> None:
+        self._engine, self._rival, self._acted = engine, rival, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def transact_write_items(self, **arguments: Any) -> Any:
+        """What was read for it has changed when it is sent."""
+        if not self._acted:
+            self._acted = True
+            self._rival()
+        return self._engine.transact_write_items(**arguments)
+
+
+def test_s5_an_action_undoes_nothing_that_was_written_after_its_look() -> None:
+    clock = FakeClock()
+    engine = Engine(clock.now)
+
+    rival = coordinator(engine, clock)
+    rival.store.setup()
+    rival.create_partitions(["a"])
+    late = coordinator(Acted(engine, lambda: rival.acquire_partition("a")), clock)
+    with pytest.raises(PartitionUpdateError):
+        late.delete("a", "ana", "nobody needs it")
+    found = rival.partition("a")
+    assert found is not None
+    assert str(found.status) == "ASSIGNED"

@@ -59,14 +59,14 @@ class Verdict:
 
 def simulated(name: str, catcher: Simulated, most: int | None = None) -> Verdict:
     """Run seeds until one shows a violation, or the operations are used up."""
-    from tests.simulation.places import PLACES
     from tests.simulation.run import simulate
+    from tests.simulation.stores import STORES
 
     began, operations, tried = time.process_time(), 0, list[int]()
     for seed in _seeds(catcher):
         tried.append(seed)
         try:
-            report = simulate(seed, PLACES[catcher.store])
+            report = simulate(seed, STORES[catcher.store])
         except Exception as crash:  # the protocol's own errors are told to callers; nothing else may come out
             caught, what = f"crash: {type(crash).__name__}", f"{crash}"
         else:

@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.processes.run import PLACES, run
+from tests.processes.run import STORES, run
 
 
 def main() -> int:
     """Run once; return 1 if anything is broken, 2 if the run does not count."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", choices=sorted(PLACES), required=True)
+    parser.add_argument("--store", choices=sorted(STORES), required=True)
     parser.add_argument("--seconds", type=float, default=90)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=8)

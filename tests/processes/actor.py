@@ -15,8 +15,8 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import CountedCoordinator, FileLog, RecordedCoordinator
-from tests.processes.places import DiskWatch
-from tests.simulation.behaviour import MOODY, Habits, Hands
+from tests.processes.stores import DiskWatch
+from tests.simulation.behaviour import EXPECTED, Behaviour, Habits
 
 SOURCE: Final = "flights"
 HOST: Final = "host"
@@ -28,7 +28,7 @@ READY: Final = 32
 
 
 @dataclass(frozen=True)
-class Part:
+class ProcessSpec:
     """What a process is told when it starts.
 
     :param directory: of the run.
@@ -77,9 +77,9 @@ def address(directory: Path) -> str:
     return str(directory / "drivers")
 
 
-def driver_of(part: Part, task: str, tries: int, name: str, errand: tuple[str, int, str]) -> Part:
-    """Return the part of a driver."""
-    return replace(part, role="driver", task=task, tries=tries, name=name, errand=errand)
+def driver_of(spec: ProcessSpec, task: str, tries: int, name: str, errand: tuple[str, int, str]) -> ProcessSpec:
+    """Return the spec of a driver."""
+    return replace(spec, role="driver", task=task, tries=tries, name=name, errand=errand)
 
 
 class HastyClock(SystemClock):
@@ -107,29 +107,29 @@ def _open(url: str) -> PartitionStore:
 class Actor:
     """One process.
 
-    :param part: what it was told.
+    :param spec: what it was told.
     """
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        self.draw = random.Random(f"{part.seed} {part.name}")
-        self.clock = HastyClock(part.haste)
+    def __init__(self, spec: ProcessSpec) -> None:
+        self.spec = spec
+        self.draw = random.Random(f"{spec.seed} {spec.name}")
+        self.clock = HastyClock(spec.haste)
         self.coordinator = CountedCoordinator(
-            DiskWatch(_open(part.url), part.directory),
+            DiskWatch(_open(spec.url), spec.directory),
             SOURCE,
-            part.owner,
-            settings=part.settings,
+            spec.owner,
+            settings=spec.settings,
             randomness=Randomness(self.draw),
         )
-        self.one = RecordedCoordinator(self.coordinator, FileLog(part.history), part.name)
-        self.hands = Hands(self.one, self.clock, self.draw, part.habits, Heartbeat)
+        self.one = RecordedCoordinator(self.coordinator, FileLog(spec.history), spec.name)
+        self.behaviour = Behaviour(self.one, self.clock, self.draw, spec.habits, Heartbeat)
         self._parent = os.getppid()
         self._listed = 0
 
     @property
     def running(self) -> bool:
         """Whether the run goes on, and somebody is there to end it."""
-        return (self.part.directory / "running").exists() and os.getppid() == self._parent
+        return (self.spec.directory / "running").exists() and os.getppid() == self._parent
 
     def hot_key(self) -> str:
         """Return the key of one of the newest partitions."""
@@ -140,7 +140,7 @@ class Actor:
     def main(self) -> None:
         """Do one thing again and again."""
         while self.running:
-            with suppress(*MOODY):
+            with suppress(*EXPECTED):
                 self.do()
 
     def do(self) -> None:

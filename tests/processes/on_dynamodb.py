@@ -10,14 +10,14 @@ from pathlib import Path
 
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions
-from airflow_coordination.testing.dynamodb_local import dynamodb_local
-from airflow_coordination.testing.dynamodb_proxy import FaultyRequests, HttpFault, faulty_requests
 from scripts.java_packages import VERSIONS, jars
 from tests.conftest import AMAZON
-from tests.processes.places import KILLED, STOPPED
+from tests.engines.dynamodb_local import dynamodb_local
+from tests.faults.dynamodb_requests import FaultyRequests, HttpFault, faulty_requests
+from tests.processes.stores import KILLED, STOPPED
 
 
-class DynamoDBPlace:
+class DynamoDBSetup:
     """A table of DynamoDB Local; its ``Date`` has whole seconds, and the store adds its margin of two."""
 
     lease, behind = 1.5, 2.0
@@ -58,13 +58,13 @@ def _url(endpoint: str) -> str:
 
 
 @contextmanager
-def dynamodb(directory: Path) -> Iterator[DynamoDBPlace]:
+def dynamodb(directory: Path) -> Iterator[DynamoDBSetup]:
     """Run a DynamoDB Local of its own."""
     for name, value in AMAZON.items():
         os.environ.setdefault(name, value)
     with dynamodb_local(jars("dynamodb-local")) as endpoint, faulty_requests(endpoint) as proxy:
-        place = DynamoDBPlace(endpoint, proxy)
-        store = open_store(place.direct)
+        setup = DynamoDBSetup(endpoint, proxy)
+        store = open_store(setup.direct)
         store.setup()
         store.close()
-        yield place
+        yield setup

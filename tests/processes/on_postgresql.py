@@ -13,14 +13,14 @@ import psycopg
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.postgres import PrivateServer, private_server
-from airflow_coordination.testing.postgres_faults import FaultyConnections, NetFault, faulty_connections
-from tests.processes.places import KILLED, STOPPED
+from tests.engines.postgres import PrivateServer, private_server
+from tests.faults.postgres_connections import FaultyConnections, NetFault, faulty_connections
+from tests.processes.stores import KILLED, STOPPED
 
 RESTART: Final = "the server restarted at once (pg_ctl -m immediate)"
 
 
-class PostgresPlace:
+class PostgresSetup:
     """A private server behind a proxy."""
 
     lease, behind = 1.0, 0.0
@@ -70,7 +70,7 @@ class PostgresPlace:
 
 
 @contextmanager
-def postgresql(directory: Path) -> Iterator[PostgresPlace]:
+def postgresql(directory: Path) -> Iterator[PostgresSetup]:
     """Run a PostgreSQL of its own."""
     # One thread restarts the server, and outlives it: a server ends with the thread that has started it.
     with ThreadPoolExecutor(1) as operator, private_server() as server:
@@ -78,4 +78,4 @@ def postgresql(directory: Path) -> Iterator[PostgresPlace]:
         store.setup()
         store.close()
         with faulty_connections(server.url) as (through, proxy):
-            yield PostgresPlace(server, proxy, through, operator)
+            yield PostgresSetup(server, proxy, through, operator)

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.stores import open_store
-from tests.processes.places import KILLED, NOTES, STOPPED
+from tests.processes.stores import KILLED, NOTES, STOPPED
 
 DISK_FULL: Final = "the disk full until a write was refused for it"
 NEVER_FULL: Final = "on a disk that is never full: mounting one is not allowed here"
 SIZE: Final = 2 << 30
-_PATIENCE: Final = 3.0
-"""Seconds after which the disk is given its space back even if nobody has missed any."""
+_PATIENCE: Final = 60.0
+"""Seconds after which the disk is given its space back even if nobody has missed any: on a busy machine many go by."""
 
 
 class Disk:
@@ -62,7 +62,7 @@ class Disk:
         return subprocess.run(command, capture_output=True, check=False).returncode
 
 
-class SqlitePlace:
+class SqliteSetup:
     """A file on a small disk.
 
     :param directory: of the run.
@@ -106,18 +106,18 @@ class SqlitePlace:
 
 
 @contextmanager
-def sqlite(directory: Path) -> Iterator[SqlitePlace]:
+def sqlite(directory: Path) -> Iterator[SqliteSetup]:
     """Make a file on a disk of its own."""
     disk = Disk(directory / "disk")
     disk.directory.mkdir()
     mounted = disk.mount()
     try:
         with ThreadPoolExecutor(1) as operator:
-            place = SqlitePlace(directory, disk if mounted else None, operator)
-            store = open_store(place.direct)
+            setup = SqliteSetup(directory, disk if mounted else None, operator)
+            store = open_store(setup.direct)
             store.setup()
             store.close()
-            yield place
+            yield setup
     finally:
         if mounted:
             disk.unmount()

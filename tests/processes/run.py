@@ -18,20 +18,20 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.history import FileLog, Model, RecordedCoordinator, Told, Violation
-from tests.processes.actor import SOURCE, Part
-from tests.processes.crew import Crew
+from tests.processes.actor import SOURCE, ProcessSpec
 from tests.processes.examine import Examination, Findings
 from tests.processes.finish import finish, read_all
 from tests.processes.on_dynamodb import dynamodb
 from tests.processes.on_postgresql import postgresql
 from tests.processes.on_sqlite import sqlite
-from tests.processes.places import KILLED, STOPPED, Place
 from tests.processes.report import Report
+from tests.processes.stores import KILLED, STOPPED, FaultyStoreSetup
+from tests.processes.supervisor import Supervisor
 from tests.simulation.behaviour import Habits
 
 PATIENCE: Final = 60.0
 """Seconds within which everything must come to an end when the faults are over (promise L1)."""
-PLACES: Final[Mapping[str, Callable[[Path], AbstractContextManager[Place]]]] = {
+STORES: Final[Mapping[str, Callable[[Path], AbstractContextManager[FaultyStoreSetup]]]] = {
     "dynamodb": dynamodb,
     "postgresql": postgresql,
     "sqlite": sqlite,
@@ -58,50 +58,50 @@ HASTE: Final = 0.02
 class Run:
     """One run on one store.
 
-    :param place: the store.
+    :param setup: the store.
     :param directory: where the processes write.
     """
 
-    def __init__(self, place: Place, directory: Path, seed: int, workers: int) -> None:
-        self.place, self.directory, self.seed, self.workers = place, directory, seed, workers
+    def __init__(self, setup: FaultyStoreSetup, directory: Path, seed: int, workers: int) -> None:
+        self.setup, self.directory, self.seed, self.workers = setup, directory, seed, workers
         self.draw = random.Random(seed)
-        self.settings = settings_of(place.lease)
-        draft = Part(directory, place.url, seed, "", "", 0, "", self.settings, HABITS, HASTE)
+        self.settings = settings_of(setup.lease)
+        draft = ProcessSpec(directory, setup.url, seed, "", "", 0, "", self.settings, HABITS, HASTE)
         for name in ("history", "counts"):
             (directory / name).mkdir()
         (directory / "running").touch()
-        self.crew = Crew(draft, random.Random(f"victims {seed}"))
+        self.supervisor = Supervisor(draft, random.Random(f"victims {seed}"))
 
-    def play(self, seconds: float) -> float:
+    def work(self, seconds: float) -> float:
         """Let everybody work under faults; return for how many seconds."""
-        self._enter()
+        self._start_all()
         began = time.monotonic()
         for moment, fault in self._faults():
             if moment > seconds:
                 break
-            self.crew.attend(began + moment)
+            self.supervisor.watch(began + moment)
             self._meet(fault)
-        self.crew.attend(began + seconds)
+        self.supervisor.watch(began + seconds)
         return time.monotonic() - began
 
-    def _enter(self) -> None:
+    def _start_all(self) -> None:
         """Start everybody, and wait until all are at work."""
-        self.crew.hire("supplier", "supplier")
-        self.crew.hire("sweeper", "sweeper")
+        self.supervisor.start("supplier", "supplier")
+        self.supervisor.start("sweeper", "sweeper")
         for number in range(self.workers):
-            self.crew.hire("worker", f"worker{number}")
+            self.supervisor.start("worker", f"worker{number}")
         deadline = time.monotonic() + PATIENCE
         while len(list((self.directory / "history").iterdir())) < self.workers + 2:
             assert time.monotonic() < deadline, "the processes do not start"
-            self.crew.attend(time.monotonic() + 0.05)
+            self.supervisor.watch(time.monotonic() + 0.05)
 
     def _faults(self) -> Iterator[tuple[float, str]]:
         """Yield when each fault is asked for, and which: the seed decides."""
-        at_times = [self._now_and_then(fault, seconds) for fault, seconds in self.place.every.items()]
+        at_times = [self._now_and_then(fault, seconds) for fault, seconds in self.setup.every.items()]
         return heapq.merge(self._by_chance(), *at_times)
 
     def _by_chance(self) -> Iterator[tuple[float, str]]:
-        rates, moment = self.place.rates, 0.0
+        rates, moment = self.setup.rates, 0.0
         while True:
             moment += self.draw.expovariate(sum(rates.values()))
             yield moment, self.draw.choices(list(rates), list(rates.values()))[0]
@@ -114,22 +114,22 @@ class Run:
 
     def _meet(self, fault: str) -> None:
         if fault == KILLED:
-            self.crew.kill()
+            self.supervisor.kill()
         elif fault == STOPPED:
-            self.crew.stop((self.place.lease + self.place.behind) * self.draw.uniform(1.1, 2.2))
+            self.supervisor.stop((self.setup.lease + self.setup.behind) * self.draw.uniform(1.1, 2.2))
         else:
-            self.place.meet(fault)
+            self.setup.meet(fault)
 
     def end(self) -> Counter[str]:
         """End the faults, then the processes; return what really happened."""
-        counts = self.place.calm()
+        counts = self.setup.calm()
         (self.directory / "running").unlink()
-        self.crew.dismiss(180)
-        return counts + self.crew.faults
+        self.supervisor.end(180)
+        return counts + self.supervisor.faults
 
     def finish(self) -> tuple[bool, list[str], int]:
         """Bring everything to an end; return whether that worked, all keys, and the number of final reads."""
-        store = open_store(self.place.direct)
+        store = open_store(self.setup.direct)
         coordinator = SourceCoordinator(store, SOURCE, "finisher", settings=self.settings)
         log = FileLog(self.directory / "history" / "finisher.jsonl")
         done = finish(RecordedCoordinator(coordinator, log, "finisher"), PATIENCE)
@@ -147,23 +147,23 @@ def run(store: str, seconds: float, seed: int, workers: int = 8, directory: Path
     :param directory: where histories go; kept only if they break something, or if it is named.
     """
     where = Path(tempfile.mkdtemp(prefix=f"processes-{store}-", dir=directory))
-    with PLACES[store](where) as place:
-        this = Run(place, where, seed, workers)
-        report = Report(place.version, seed, workers, directory=str(where))
+    with STORES[store](where) as setup:
+        this = Run(setup, where, seed, workers)
+        report = Report(setup.version, seed, workers, directory=str(where))
         try:
-            report.seconds = round(this.play(seconds), 1)
+            report.seconds = round(this.work(seconds), 1)
             report.faults = dict(this.end())
         finally:
-            this.crew.close()
+            this.supervisor.close()
         done, keys, report.final_reads = this.finish()
     began = time.monotonic()
-    examination = Examination(Model(this.settings, place.behind), keys)
+    examination = Examination(Model(this.settings, setup.behind), keys)
     found = examination.examine(sorted((where / "history").iterdir()), where / "counts")
     if not done:
         found.violations.append(Violation("L1", "not everything has come to an end"))
     report.check_seconds = round(time.monotonic() - began, 1)
     _fill(report, found)
-    report.violations += this.crew.failed
+    report.violations += this.supervisor.failed
     if not report.violations and directory is None:
         shutil.rmtree(where)
         report.directory = ""

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from tests.processes.on_dynamodb import DynamoDBPlace
+from tests.processes.on_dynamodb import DynamoDBSetup
 from tests.processes.run import run
 
-pytestmark = [pytest.mark.dynamodb, pytest.mark.slow]
+pytestmark = [pytest.mark.dynamodb, pytest.mark.slow, pytest.mark.timed]
 
 SECONDS = float(os.environ.get("COORDINATION_DYNAMODB_SECONDS", "20"))
 SEED = int(os.environ.get("COORDINATION_SEED", "1"))
@@ -20,4 +20,4 @@ def test_s5_eight_workers_on_dynamodb_break_no_promise_under_real_faults() -> No
     print(report)
     assert report.violations == [], f"see it again: python -m tests.processes --store dynamodb --seed {SEED}"
     assert report.lacking == []
-    assert set(report.faults) == set(DynamoDBPlace.rates)
+    assert set(report.faults) == set(DynamoDBSetup.rates)

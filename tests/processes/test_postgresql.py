@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from tests.processes.on_postgresql import RESTART, PostgresPlace
+from tests.processes.on_postgresql import RESTART, PostgresSetup
 from tests.processes.run import run
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(600)]
 
 SECONDS = float(os.environ.get("COORDINATION_POSTGRESQL_SECONDS", "90"))
 SEED = int(os.environ.get("COORDINATION_SEED", "1"))
@@ -20,5 +20,5 @@ def test_s5_eight_workers_on_postgresql_break_no_promise_under_real_faults() -> 
     print(report)
     assert report.violations == [], f"see it again: python -m tests.processes --store postgresql --seed {SEED}"
     assert report.lacking == []
-    assert set(report.faults) == {*PostgresPlace.rates, *PostgresPlace.every}
+    assert set(report.faults) == {*PostgresSetup.rates, *PostgresSetup.every}
     assert report.faults[RESTART] >= SECONDS // 20

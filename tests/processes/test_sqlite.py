@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from tests.processes.on_sqlite import DISK_FULL, NEVER_FULL, SqlitePlace
+from tests.processes.on_sqlite import DISK_FULL, NEVER_FULL, SqliteSetup
 from tests.processes.run import run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timed]
 
 SECONDS = float(os.environ.get("COORDINATION_SQLITE_SECONDS", "20"))
 SEED = int(os.environ.get("COORDINATION_SEED", "1"))
@@ -20,6 +20,6 @@ def test_s5_eight_workers_on_one_sqlite_file_break_no_promise_under_real_faults(
     print(report)
     assert report.violations == [], f"see it again: python -m tests.processes --store sqlite --seed {SEED}"
     assert report.lacking == []
-    assert set(report.faults) - {DISK_FULL} == set(SqlitePlace.rates)
+    assert set(report.faults) - {DISK_FULL} == set(SqliteSetup.rates)
     if NEVER_FULL not in report.store:
         assert report.faults[DISK_FULL] > 0

@@ -36,7 +36,7 @@ Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 
 On the way, seeds 3490, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the checker was at
 fault: it did not know of a message that the rules allow to come so late. It knows now (a test for each way is in
-`tests/unit/history/test_checking.py`), and the seeds were run again.
+`tests/unit/testing/test_history_check.py`), and the seeds were run again.
 """
 _FLOORS: Final = ", ".join(f"{name.replace('_', ' ')} {floor:g}" for name, floor in FLOORS.items())
 REAL: Final = f"""

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from airflow_coordination.leases.documents import encode_payload
-from airflow_coordination.leases.partition import Fence, Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -121,8 +123,6 @@ class Machine(RuleBasedStateMachine):
         """Return the stores to compare with."""
         return ()
 
-    # -- small change -------------------------------------------------------------------------------------
-
     def op(self) -> str:
         self.number += 1
         return f"{self.number:024x}"
@@ -155,8 +155,6 @@ class Machine(RuleBasedStateMachine):
             if shows or not other.applied:
                 assert comparable(other.partition) == comparable(first.partition)
         return first.applied
-
-    # -- what must hold after every step ------------------------------------------------------------------
 
     def observe(self, *events: Event) -> None:
         """Look at every key: what changed must be a transition of one of ``events``."""
@@ -220,8 +218,6 @@ class Machine(RuleBasedStateMachine):
         outlook = replace(outlook, claimable=min(outlook.claimable, 1))  # stores may stop counting at one
         vague = {"assigned": 0, "waiting": 0, "completed": 0, "next_due": None, "overdue": 0}
         return outlook if self.exactly else replace(outlook, **vague)
-
-    # -- rules --------------------------------------------------------------------------------------------
 
     @rule(by=minutes)
     def time_passes(self, by: timedelta) -> None:

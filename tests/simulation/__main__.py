@@ -11,9 +11,9 @@ from rich.progress import Progress
 
 from tests.simulation.batch import Tally, next_seed, run
 from tests.simulation.cuts import WHOLE, Cut, shrink
-from tests.simulation.places import PLACES
-from tests.simulation.run import play, violations
-from tests.simulation.stage import Stage
+from tests.simulation.run import run_phases, violations
+from tests.simulation.setup import Setup
+from tests.simulation.stores import STORES
 
 
 def main() -> int:
@@ -25,10 +25,10 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--store", choices=PLACES, default="in_memory")
+    parser.add_argument("--store", choices=STORES, default="in_memory")
     parser.add_argument("--seed", type=int, help="show this one seed with its whole history")
     parser.add_argument("--until", type=float, help="of that seed: end the faults after so many virtual seconds")
-    parser.add_argument("--without", default="", help="of that seed: faults and members of the cast to leave out")
+    parser.add_argument("--without", default="", help="of that seed: faults and processes to leave out")
     parser.add_argument("--operations", type=int, default=100_000, help="how many calls to make")
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no seed later than this")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
@@ -38,16 +38,16 @@ def _arguments() -> argparse.Namespace:
 
 def _show(given: argparse.Namespace) -> int:
     cut = Cut(given.until, frozenset(filter(None, given.without.split(","))))
-    stage = Stage(given.seed, PLACES[given.store], cut)
+    setup = Setup(given.seed, STORES[given.store], cut)
     try:
-        play(stage)
-        print(*stage.log.operations, sep="\n")
-        broken = [str(violation) for violation in violations(stage)]
-        print(f"\n{len(stage.log.operations)} operations, {stage.weather.counts.total()} faults")
+        run_phases(setup)
+        print(*setup.log.operations, sep="\n")
+        broken = [str(violation) for violation in violations(setup)]
+        print(f"\n{len(setup.log.operations)} operations, {setup.weather.counts.total()} faults")
         print(*(broken or ["every promise was kept"]), sep="\n")
         return bool(broken)
     finally:
-        stage.clear()
+        setup.clear()
 
 
 def _many(given: argparse.Namespace) -> int:
@@ -71,15 +71,15 @@ def replay(store: str, seed: int) -> str:
     """Return the shortest command that shows a seed that fails."""
 
     def fails(cut: Cut) -> bool:
-        stage = Stage(seed, PLACES[store], cut)
+        setup = Setup(seed, STORES[store], cut)
         try:
-            play(stage)
-            return any(violations(stage))
+            run_phases(setup)
+            return any(violations(setup))
         finally:
-            stage.clear()
+            setup.clear()
 
-    whole = Stage(seed, PLACES[store], WHOLE)
-    cut = shrink(fails, iter(whole.cast), whole.length)
+    whole = Setup(seed, STORES[store], WHOLE)
+    cut = shrink(fails, iter(whole.tasks), whole.length)
     whole.clear()
     words = ["python -m tests.simulation", f"--store {store} --seed {seed}"]
     if cut.until is not None:

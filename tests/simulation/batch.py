@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
 
-from tests.simulation.places import PLACES
 from tests.simulation.run import Report, simulate
+from tests.simulation.stores import STORES
 
 CHUNK = 20
 
@@ -78,7 +78,7 @@ def tally(store: str, seeds: range) -> Tally:
     logging.disable(logging.CRITICAL)  # the product's warnings about what is done to it here
     started, found = time.process_time(), Tally(store, seeds.start)
     for seed in seeds:
-        found.add(simulate(seed, PLACES[store]))
+        found.add(simulate(seed, STORES[store]))
     found.seconds = time.process_time() - started
     return found
 

@@ -31,7 +31,7 @@ class Abandoned(Exception):
     """The worker lets go of a partition without ending its tenure."""
 
 
-MOODY: Final = (CoordinationError, Abandoned)
+EXPECTED: Final = (CoordinationError, Abandoned)
 """What may come of anything that is tried."""
 
 
@@ -54,7 +54,7 @@ class Habits:
     retry_after: float = 30.0
 
 
-class Hands:
+class Behaviour:
     """One process's work on partitions.
 
     :param one: its coordinator.

@@ -1,4 +1,4 @@
-"""A smaller run that breaks the same promise: shorter, with a smaller cast and fewer kinds of faults."""
+"""A smaller run that breaks the same promise: shorter, with fewer processes and fewer kinds of faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Cut:
     """What is left out of a run.
 
     :param until: the faults end after so many virtual seconds; as the seed says when ``None``.
-    :param without: names of faults and of members of the cast that do not take part.
+    :param without: names of faults and of processes that do not take part.
     """
 
     until: float | None = None
@@ -24,16 +24,16 @@ class Cut:
 WHOLE = Cut()
 
 
-def shrink(fails: Callable[[Cut], bool], cast: Iterator[str], length: float, seconds: float = 30.0) -> Cut:
+def shrink(fails: Callable[[Cut], bool], tasks: Iterator[str], length: float, seconds: float = 30.0) -> Cut:
     """Return the smallest cut found that still fails.
 
     :param fails: runs the seed with a cut.
-    :param cast: who takes part.
+    :param tasks: names of the processes.
     :param length: of the whole run in virtual seconds.
     :param seconds: time for the search.
     """
     deadline, cut = time.monotonic() + seconds, WHOLE
-    for name in [*cast, *(fault.name for fault in Fault)]:
+    for name in [*tasks, *(fault.name for fault in Fault)]:
         smaller = replace(cut, without=cut.without | {name})
         if time.monotonic() < deadline and fails(smaller):
             cut = smaller

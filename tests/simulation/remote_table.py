@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.testing import dynamodb_faults as service
+from tests.faults import dynamodb_client as service
 from tests.simulation.dynamodb.engine import Engine
 from tests.simulation.faults import Fault
 from tests.simulation.network import Network, Rules, Unanswered

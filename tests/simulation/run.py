@@ -15,10 +15,10 @@ from airflow_coordination.testing.history import (
     the_global_state_grows,
     work_is_not_denied,
 )
-from tests.simulation.cast import Finisher, enter
 from tests.simulation.faults import Fault
-from tests.simulation.places import MakePlace
-from tests.simulation.stage import Stage
+from tests.simulation.processes import Finisher, start_all
+from tests.simulation.setup import Setup
+from tests.simulation.stores import MakeStore
 
 SETTLING = 400.0
 """Seconds until all that was under way when the faults ended is over."""
@@ -41,56 +41,56 @@ class Report:
     violations: list[Violation] = field(default_factory=list)
 
 
-def simulate(seed: int, make_place: MakePlace) -> Report:
+def simulate(seed: int, make_store: MakeStore) -> Report:
     """Run one seed on a new store, and return what became of it."""
-    stage = Stage(seed, make_place)
+    setup = Setup(seed, make_store)
     try:
-        play(stage)
-        return _report(seed, stage)
+        run_phases(setup)
+        return _report(seed, setup)
     finally:
-        stage.clear()
+        setup.clear()
 
 
-def play(stage: Stage) -> None:
-    """Let the cast work under faults, then the finisher without."""
-    enter(stage)
-    stage.world.run(stage.end)
-    stage.running, stage.weather.calm = False, True
-    stage.network.silent_until = 0.0
-    stage.world.run(stage.end + SETTLING)
-    Finisher(stage)
-    stage.world.run(stage.end + SETTLING + PATIENCE)
+def run_phases(setup: Setup) -> None:
+    """Let everybody work under faults, then the finisher without."""
+    start_all(setup)
+    setup.world.run(setup.end)
+    setup.running, setup.weather.calm = False, True
+    setup.network.silent_until = 0.0
+    setup.world.run(setup.end + SETTLING)
+    Finisher(setup)
+    setup.world.run(setup.end + SETTLING + PATIENCE)
 
 
-def _report(seed: int, stage: Stage) -> Report:
-    calls = stage.log.operations
+def _report(seed: int, setup: Setup) -> Report:
+    calls = setup.log.operations
     return Report(
         seed,
         len(calls),
         Counter((made.kind, made.told) for made in calls),
-        stage.weather.counts,
-        list(violations(stage)),
+        setup.weather.counts,
+        list(violations(setup)),
     )
 
 
-def violations(stage: Stage) -> Iterator[Violation]:
+def violations(setup: Setup) -> Iterator[Violation]:
     """Yield what a run breaks."""
-    calls = stage.log.operations
-    yield from check(calls, stage.settings, stage.place.behind)
-    if stage.place.is_exact:
-        yield from work_is_not_denied(calls, stage.network.heard_until)
+    calls = setup.log.operations
+    yield from check(calls, setup.settings, setup.store.behind)
+    if setup.store.is_exact:
+        yield from work_is_not_denied(calls, setup.network.heard_until)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
-    for process, _, coordinator in stage.started:
+    for process, _, coordinator in setup.started:
         if not process.dead:
             yield from metrics_are_exact(calls, process.name, coordinator.short_counts())
-    if not stage.finished:
+    if not setup.finished:
         yield Violation("L1", "not everything has come to an end")
-    yield from _all_listed_exist(stage)
+    yield from _all_listed_exist(setup)
 
 
-def _all_listed_exist(stage: Stage) -> Iterator[Violation]:
-    gone = {made.key for made in stage.log.operations if made.kind in (Kind.DELETE, Kind.VANISH)}
-    last = {made.key: made for made in stage.log.operations if made.kind is Kind.READ and made.told is Told.OK}
-    for key in stage.keys:
+def _all_listed_exist(setup: Setup) -> Iterator[Violation]:
+    gone = {made.key for made in setup.log.operations if made.kind in (Kind.DELETE, Kind.VANISH)}
+    last = {made.key: made for made in setup.log.operations if made.kind is Kind.READ and made.told is Told.OK}
+    for key in setup.keys:
         if key not in gone and (key not in last or last[key].result["status"] is None):
             yield Violation("S11", f"partition {key!r} was listed and does not exist")

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from airflow_coordination.testing.history import Kind
+from tests.share import SHARE
 from tests.simulation.__main__ import replay
 from tests.simulation.batch import Tally, run
 from tests.simulation.cuts import Cut
 from tests.simulation.faults import Fault
-from tests.simulation.places import PLACES
-from tests.simulation.run import play, violations
-from tests.simulation.stage import Stage
+from tests.simulation.run import run_phases, violations
+from tests.simulation.setup import Setup
+from tests.simulation.stores import STORES
 
 OPERATIONS = {"in_memory": 1_880_000, "sqlite": 80_000, "dynamodb": 40_000}
 """Together two million in less than five minutes on two cores; ``make proof`` makes more."""
-SHARE = float(os.environ.get("COORDINATION_SIMULATION_SHARE", "1"))
-"""For a quick look: this share of the operations only."""
 _NOT_ON_EVERY_STORE = {Fault.STALE}
 """Stale lists on the port; DynamoDB's index is stale by itself."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("store", PLACES)
+@pytest.mark.parametrize("store", STORES)
 def test_s5_every_history_is_linearizable_under_faults(store: str) -> None:
     whole = Tally(store, 0)
     for found in run(store, 0, int(OPERATIONS[store] * SHARE), seconds=1200, jobs=2):
@@ -49,25 +46,25 @@ def _check_floor(whole: Tally) -> None:
         assert per_thousand[f"{kind}: ok"] >= 0.1, kind
 
 
-@pytest.mark.parametrize("store", PLACES)
+@pytest.mark.parametrize("store", STORES)
 def test_one_seed_is_one_run(store: str) -> None:
     """Whatever else is done meanwhile, a seed that fails fails again."""
     assert _history(store, 11) == _history(store, 11)
 
 
 def _history(store: str, seed: int) -> list[str]:
-    stage = Stage(seed, PLACES[store])
+    setup = Setup(seed, STORES[store])
     try:
-        play(stage)
-        assert list(violations(stage)) == []
-        return [str(made) for made in stage.log.operations]
+        run_phases(setup)
+        assert list(violations(setup)) == []
+        return [str(made) for made in setup.log.operations]
     finally:
-        stage.clear()
+        setup.clear()
 
 
 def test_a_cut_leaves_out_what_it_names() -> None:
-    stage = Stage(3, PLACES["in_memory"], Cut(until=30.0, without=frozenset({"LOST", "LATE", "worker0", "person"})))
-    play(stage)
-    assert not {Fault.LOST, Fault.LATE} & stage.weather.counts.keys()
-    assert not {"worker0.1", "person.1"} & {made.process for made in stage.log.operations}
-    stage.clear()
+    setup = Setup(3, STORES["in_memory"], Cut(until=30.0, without=frozenset({"LOST", "LATE", "worker0", "person"})))
+    run_phases(setup)
+    assert not {Fault.LOST, Fault.LATE} & setup.weather.counts.keys()
+    assert not {"worker0.1", "person.1"} & {made.process for made in setup.log.operations}
+    setup.clear()

@@ -12,8 +12,8 @@ import psutil
 import pyarrow.parquet as pq
 
 from airflow_coordination.leases import Ending, Fence, Partition, PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.leases.partition import Owner
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.published import published_manifests
 from tests.system.events import NEXT_RUN, SAME_TASK, Event
@@ -108,10 +108,13 @@ class Case:
         """Return when the lease was free and when the last writer was gone, as wall clock times."""
         free = gone = 0.0
         deadline = time.monotonic() + seconds
+        alive = self.processes()
         while not (free and gone):
             assert time.monotonic() < deadline, f"{self.name}: lease free {free}, writers gone {gone}"
-            if not gone and not self.processes():
-                gone = time.time()
+            alive = [process for process in alive if _runs(process)]
+            if not gone and not alive:
+                alive = self.processes()  # of the whole machine, which costs more than asking the known ones
+                gone = 0.0 if alive else time.time()
             if not free and self.ending is not None:
                 free = time.time()
             time.sleep(0.05)
@@ -135,6 +138,13 @@ class Case:
         manifests = published_manifests(self.store, self.name, "rows")
         files = [f"{manifest.directory}/{file.path}" for manifest in manifests for file in manifest.files]
         return sorted(row for file in files for row in pq.read_table(file).column("id").to_pylist())
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def moment(text: str) -> float:

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.postgres import fresh_database
+from tests.engines.postgres import fresh_database
 from tests.system.harness import HOME_VARIABLE, START_UP, Airflow, environment, marked, wait_for
 
 

@@ -27,6 +27,7 @@ class Event:
     :param clean: whether somebody is left to end the tenure at once.
     :param task: arguments of the task.
     :param dag: arguments of the DAG.
+    :param long: whether CI leaves it to ``make test-all``: another event takes the same way through the code.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Event:
     clean: bool = True
     task: dict[str, Any] = field(default_factory=dict)
     dag: dict[str, Any] = field(default_factory=dict)
+    long: bool = False
 
     @property
     def is_timeout(self) -> bool:
@@ -49,24 +51,25 @@ TIMEOUT = timedelta(seconds=150)
 
 EVENTS = (
     Event("sigterm_task", "SIGTERM to the task process"),
-    Event("sigterm_supervisor", "SIGTERM to the supervisor"),
+    Event("sigterm_supervisor", "SIGTERM to the supervisor", long=True),
     Event("kill_task", "SIGKILL of the task process (out of memory)"),
     Event("kill_supervisor", "SIGKILL of the supervisor"),
-    Event("kill_jvm", "SIGKILL of the JVM (out of memory)", ending=FAILED),
+    Event("kill_jvm", "SIGKILL of the JVM (out of memory)", ending=FAILED, long=True),
     Event("kill_driver", "SIGKILL of the Python driver", ending=FAILED),
-    Event("job_fails", "The job raises an exception", ending=FAILED),
+    Event("job_fails", "The job raises an exception", ending=FAILED, long=True),
     Event("lease_lost", "A person releases the lease", ending=RELEASED, next_owner=NEXT_RUN, state="failed"),
     Event("mark_failed", "A person marks the task failed", next_owner=NEXT_RUN, state="failed"),
-    Event("mark_success", "A person marks the task successful", next_owner=NEXT_RUN),
+    Event("mark_success", "A person marks the task successful", next_owner=NEXT_RUN, long=True),
     Event("clear", "A person clears the running task"),
-    Event("host_stops", "The worker host shuts down: SIGTERM to all, SIGKILL after 5 s"),
+    Event("host_stops", "The worker host shuts down: SIGTERM to all, SIGKILL after 5 s", long=True),
     Event("host_lost", "The worker host is gone: SIGKILL of all at once", ending=LOST, clean=False),
-    Event("execution_timeout", "The task's execution_timeout", task={"execution_timeout": TIMEOUT}),
+    Event("execution_timeout", "The task's execution_timeout", task={"execution_timeout": TIMEOUT}, long=True),
     Event(
         "dagrun_timeout",
         "The DAG run's dagrun_timeout",
         next_owner=NEXT_RUN,
         state="skipped",
         dag={"dagrun_timeout": TIMEOUT},
+        long=True,
     ),
 )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from urllib.error import HTTPError
 import psutil
 import pytest
 
+from tests.engines.ports import free_ports
 from tests.system.events import HEARTBEAT
 
 START_UP = 300.0
@@ -38,22 +37,6 @@ def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
         if time.monotonic() > deadline:
             pytest.fail(f"{what}: not within {seconds:.0f} s")
         time.sleep(0.1)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports from 18000 on that nobody uses now."""
-    found: list[int] = []
-    with ExitStack() as held:
-        for port in range(18000 + os.getpid() % 4000, 32000):
-            taken = held.enter_context(socket.socket())
-            try:
-                taken.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            found.append(port)
-            if len(found) == count:
-                break
-    return found
 
 
 @dataclass
@@ -174,7 +157,6 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
         "AIRFLOW_CONN_COORDINATION_DEFAULT": json.dumps(store),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(Path(__file__).parents[2]),
-        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         HOME_VARIABLE: str(home),
         "COORDINATION_SYSTEM_TESTS": str(DAGS.parent),
     }

@@ -16,7 +16,7 @@ import pytest
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from tests.system.harness import wait_for
 
-pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(2400)]
 
 PARTITIONS = int(os.environ.get("COORDINATION_TUTORIAL_PARTITIONS", "60"))
 CLOSED = ("0-a-closed", "0-b-closed")

@@ -13,7 +13,7 @@ from airflow_coordination.leases.partition import PartitionIdentifier
 from tests.system.harness import wait_for
 from tests.system.triggerers import Triggerers
 
-pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timed, pytest.mark.timeout(600)]
 
 WITHIN = 10.0
 """Seconds; the promise is poll (2 s) + 5, and this machine may be busy with other tests."""

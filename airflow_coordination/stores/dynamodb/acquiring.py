@@ -12,16 +12,18 @@ from typing import Any, Final
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import ProgressStateError
-from airflow_coordination.leases.partition import Fence, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
+from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
@@ -98,8 +100,6 @@ class Acquiring:
         self._pages: dict[str, _Page] = {}
         """What is left of a page that was read in a crowd, by source."""
 
-    # -- one known partition ------------------------------------------------------------------------------------------
-
     def hinted(self, write: AcquireHinted) -> Answer:
         """Acquire a partition if its token is the one seen."""
         call = Call(_ACQUIRE, write.key)
@@ -139,11 +139,12 @@ class Acquiring:
 
     def _take(self, call: Call, write: AcquireHinted) -> Partition | Refusal:
         at = self._partitions.moment()
-        return self._granted(call, write, changes.acquire(write.source, write.token, write.tenancy, at), at)
+        return self._granted(call, write, changes.acquire(write, at), at)
 
     def _take_over(self, call: Call, seen: Partition, tenancy: Tenancy) -> Partition | Refusal:
         at = self._partitions.moment()
-        return self._granted(call, _as_hinted(seen, tenancy), changes.take_over(seen, tenancy, at), at)
+        write = _as_hinted(seen, tenancy)
+        return self._granted(call, write, changes.take_over(seen, write, at), at)
 
     def _take_over_seen(self, call: Call, seen: Partition, tenancy: Tenancy) -> Answer:
         """Take an expired lease over that was just seen; nothing is sent while it lasts."""
@@ -176,8 +177,6 @@ class Acquiring:
         if found is None or not found.held_under(Fence(write.token + 1, write.tenancy.op)):
             raise call.lost(f"partition {write.key!r} was acquired, and is not held any more")
         return found
-
-    # -- whatever is first --------------------------------------------------------------------------------------------
 
     def next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first that can be had; ``None`` when there is none.
@@ -305,8 +304,6 @@ class Acquiring:
         answer = self._take_over_seen(call, now, tenancy)
         return answer.partition if answer.applied else None
 
-    # -- looking ------------------------------------------------------------------------------------------------------
-
     def find_nonce(self, source: str, nonce: str) -> Partition | None:
         """Return the ASSIGNED partition whose fence has this nonce.
 
@@ -322,7 +319,7 @@ class Acquiring:
     def find_task(self, source: str, task: str) -> list[Partition]:
         """Return the ASSIGNED partitions held by any try of this task identity."""
         call = Call("look for a task's partitions", writes=False)
-        return list(self._held(call, source, lambda seen: bool(seen.owner) and Owner(str(seen.owner)).task == task))
+        return list(self._held(call, source, lambda seen: seen.owner_task == task))
 
     def _held(self, call: Call, source: str, wanted: Callable[[Partition], bool]) -> Iterator[Partition]:
         """Yield the ASSIGNED partitions that are wanted, judged by their rows first and then read whole."""

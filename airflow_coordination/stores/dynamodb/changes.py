@@ -1,30 +1,47 @@
-"""The protocol's table in the words of DynamoDB: for each write, what it sets and under which condition.
+"""From the rules of the operation table to DynamoDB's updates: for each write, what it sets and under which condition.
 
-Nothing here reads. What an update cannot compute, the text of an ending in the ring, is made from what the
-condition pins: the fence and the last operation as they were seen (*V* in ``protocol.md``).
+Nothing here reads. What is said here and in no rule is what DynamoDB needs beside it: the index keys, the time to live,
+and a condition where another engine computes (the later of two times).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.partition import RING_SIZE, Fence, Outcome, Partition, PartitionStatus, Rank
-from airflow_coordination.leases.steps import ring_entry
-from airflow_coordination.leases.writes import Adopt, Begin, ChainWrite, End, Renew, Save, Tenancy
+from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.rules import (
+    ACQUIRE_AS_SEEN,
+    ADOPT,
+    END,
+    RECLAIM,
+    RENEW,
+    REOPEN,
+    RULES,
+    Changes,
+    held,
+)
+from airflow_coordination.leases.status import PartitionStatus, Rank
+from airflow_coordination.leases.writes import AcquireHinted, Adopt, Begin, End, Renew, Save, Sweep
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
-from airflow_coordination.stores.dynamodb.places import closed as closed_standing
-from airflow_coordination.stores.dynamodb.places import combination, instant, waiting
+from airflow_coordination.stores.dynamodb.index_keys import combination, instant
+from airflow_coordination.stores.dynamodb.index_keys import standing as standing_of
+from airflow_coordination.stores.dynamodb.words import UNKNOWN, DynamoWords, partition
 
 TOMBSTONE_LIFE: Final = timedelta(days=7)
 """How long a deleted partition's token and ring are kept: far longer than any message lives."""
 
-U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
+_WORDS: Final = DynamoWords()
+_BELOW_LIMIT: Final = DynamoWords(below_limit=True)
+_ANY: Final = partition()
+_TEXTS: Final = ("progress_text", "staged")
+"""What :mod:`~airflow_coordination.stores.dynamodb.large_values` stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,211 +68,163 @@ class Change:
     condition: ConditionBase
 
 
-def held_under(fence: Fence) -> ConditionBase:
-    """Return condition *F*."""
-    return Attr(it.STATUS).eq(str(A)) & Attr(it.TOKEN).eq(fence.token) & Attr(it.NONCE).eq(fence.nonce)
-
-
 def as_seen(seen: Partition) -> ConditionBase:
     """Return condition *V*, with the status: nobody has written the chain or the status since."""
     same = Attr(it.STATUS).eq(str(seen.status)) & Attr(it.TOKEN).eq(seen.token) & Attr(it.LAST_OP).eq(seen.last_op)
     return same & Attr(it.DELETED).not_exists()
 
 
-def slot(token: int) -> str:
-    """Return the ring's attribute for a tenure."""
-    return it.RING[token % RING_SIZE]
+def _held_under(fence: Fence) -> Any:
+    """Return condition *F* where no rule asks for it: in writes that only this store has."""
+    return held(_WORDS, _ANY, SimpleNamespace(fence=fence), None)
 
 
-def _ended(
-    seen: Partition, outcome: Outcome, op: str, after: PartitionStatus, closed: int, at: Moment
-) -> dict[str, Any]:
-    """Return END(outcome): the ring's entry, and a partition that nobody owns, in the status ``after``.
+def _attributes(before: Any, changes: Changes, source: str, now: datetime, place: str = "") -> it.Item:
+    """Return what a rule's changes set: ``None`` removes. What a condition pins and stays as it is, is left out.
 
-    :param seen: the tenure, as the condition pins it.
-    :param closed: ``closedCount`` after.
+    :param place: where the partition stood when it was new, if it comes to stand before the new ones.
     """
-    return {
-        it.STATUS: str(after),
-        slot(seen.token): ring_entry(seen, outcome, op, at.now, after, closed),
-        it.LAST_OP: op,
-        it.OWNER: None,
-        it.TRY: None,
-        it.TIMEOUT: None,
-        it.CONFIRMED: 0,
-        it.UPDATED: to_micros(at.now),
-    }
+    assert UNKNOWN not in changes.values()
+    stays = {name for name, value in changes.items() if value == getattr(before, name, UNKNOWN)}
+    fields = {name: value for name, value in changes.items() if name not in {"ring", *_TEXTS, *stays}}
+    known = {name: value for name, value in fields.items() if not isinstance(value, Path | Sum)}
+    computed = {it.attribute_of(name): value for name, value in fields.items() if name not in known}
+    sets = {**changes.get("ring", {}), **it.encoded(known), **_index_keys(changes, source, now, place)}
+    sets |= computed
+    if "owner" in changes:
+        sets[it.TRY] = Owner(changes["owner"]).try_number if changes["owner"] else None
+    return sets
 
 
-# -- acquiring ------------------------------------------------------------------------------------------------------
+_TIME_OF: Final = {
+    PartitionStatus.UNASSIGNED: "available_at",
+    PartitionStatus.ASSIGNED: "ownership_timeout",
+    PartitionStatus.CLOSED: "reopen_at",
+}
 
 
-def _granted(source: str, token: int, tenancy: Tenancy, at: Moment) -> dict[str, Any]:
-    until = instant(at.now + tenancy.timeout)
-    return {
-        it.STATUS: str(A),
-        it.TOKEN: token + 1,
-        it.NONCE: tenancy.op,
-        it.LAST_OP: tenancy.op,
-        it.OWNER: tenancy.owner.text,
-        it.TRY: tenancy.owner.try_number,
-        it.TIMEOUT: until,
-        it.COMBINATION: combination(source, A),
-        it.STANDING: until,
-        it.CONFIRMED: 0,
-        it.MAY_LOSE: tenancy.max_lost_leases - 1,
-        it.UPDATED: to_micros(at.now),
-        it.REOPEN: None,
-        it.AVAILABLE: None,
-        it.EXPIRATION: None,
-    }
+def _index_keys(changes: Changes, source: str, now: datetime, place: str) -> it.Item:
+    """Return where the index finds the partition, as it follows from the fields after the step."""
+    status = changes.get("status")
+    if status is None:
+        return {}
+    if status is PartitionStatus.COMPLETED:
+        return {it.COMBINATION: None}
+    due, rank = changes[_TIME_OF[status]], changes.get("rank", Rank.NEW)
+    at_its_place = status is PartitionStatus.UNASSIGNED and rank is Rank.NEW and due <= now
+    standing = Path(it.PLACE) if at_its_place else standing_of(status, rank, due, place, now)
+    return {it.COMBINATION: combination(source, status), it.STANDING: standing}
 
 
-def acquire(source: str, token: int, tenancy: Tenancy, at: Moment) -> Change:
+# Acquiring.
+
+
+def acquire(write: AcquireHinted, at: Moment) -> Change:
     """Acquire what waits or is closed, if it is due and its token is the one seen."""
-    due = Attr(it.AVAILABLE).not_exists() | Attr(it.AVAILABLE).lte(to_micros(at.past))
-    waits = Attr(it.STATUS).eq(str(U)) & Attr(it.DELETED).not_exists() & due
-    closed = Attr(it.STATUS).eq(str(C)) & Attr(it.REOPEN).lte(instant(at.past))
-    return Change(_granted(source, token, tenancy, at), Attr(it.TOKEN).eq(token) & (waits | closed))
+    free = PartitionStatus.UNASSIGNED  # or CLOSED: it has no tenure that would be ended
+    before = partition(status=free, token=write.token)
+    condition = ACQUIRE_AS_SEEN.condition(_WORDS, partition(status=free), write, at.past)
+    changes = ACQUIRE_AS_SEEN.changes(_WORDS, before, write, at.now)
+    return Change(_attributes(before, changes, write.source, at.now) | {it.EXPIRATION: None}, condition)
 
 
-def _lost_leases(seen: Partition) -> Sum:
-    """Return the count after this tenure is lost: a tenure without any owner write counts nothing."""
-    return Sum(it.LOST, 1) if seen.last_op != seen.nonce else Sum(it.LOST, Path(it.CONFIRMED))
-
-
-def _may_be_lost(own: int) -> ConditionBase:
-    """Return whether one more lost lease parks nothing, by the lease's limit, by ``own`` where it has none."""
-    by_own = Attr(it.MAY_LOSE).not_exists() & Attr(it.LOST).lt(own - 1)
-    return Attr(it.LOST).lt(Attr(it.MAY_LOSE)) | by_own
-
-
-def _expired(seen: Partition, at: Moment) -> ConditionBase:
-    return as_seen(seen) & Attr(it.NONCE).eq(seen.nonce) & Attr(it.TIMEOUT).lte(instant(at.past))
-
-
-def take_over(seen: Partition, tenancy: Tenancy, at: Moment) -> Change:
+def take_over(seen: Partition, write: AcquireHinted, at: Moment) -> Change:
     """Acquire an expired lease: END(lost), then the new tenure."""
-    entry = ring_entry(seen, Outcome.LOST, tenancy.op, at.now, A, seen.closed_count)
-    sets = _granted(seen.source, seen.token, tenancy, at) | {slot(seen.token): entry, it.LOST: _lost_leases(seen)}
-    return Change(sets, _expired(seen, at) & _may_be_lost(tenancy.max_lost_leases))
+    before = _pinned(seen)
+    due = ACQUIRE_AS_SEEN.condition(_WORDS, before, write, at.past)
+    changes = ACQUIRE_AS_SEEN.changes(_WORDS, before, write, at.now)
+    return Change(_attributes(before, changes, seen.source, at.now) | {it.EXPIRATION: None}, _as_it_runs(seen) & due)
 
 
-# -- owners ---------------------------------------------------------------------------------------------------------
+def _pinned(seen: Partition, **more: Any) -> Any:
+    """Return a tenure of which :func:`_as_it_runs` is the condition; with the chain, it pins ``closedCount``."""
+    return partition(
+        status=PartitionStatus.ASSIGNED,
+        token=seen.token,
+        nonce=seen.nonce,
+        last_op=seen.last_op,
+        closed_count=seen.closed_count,
+        **more,
+    )
 
 
-def adopt(write: Adopt) -> Change:
+def _as_it_runs(seen: Partition) -> ConditionBase:
+    return as_seen(seen) & Attr(it.NONCE).eq(seen.nonce)
+
+
+# The owner's.
+
+
+def adopt(write: Adopt, at: Moment) -> Change:
     """Put a running tenure under a later try's watch."""
-    sets = {it.OWNER: write.owner.text, it.TRY: write.owner.try_number}
-    return Change(sets, held_under(write.fence) & Attr(it.TRY).lte(write.owner.try_number))
+    changes = ADOPT.changes(_WORDS, _ANY, write, at.now)
+    return Change(_attributes(_ANY, changes, write.source, at.now), ADOPT.condition(_WORDS, _ANY, write, at.past))
 
 
 def renew(write: Renew, at: Moment) -> Change:
     """Hold a lease for longer. No attribute of the index changes, so it costs one write unit."""
-    until = instant(at.now + write.timeout)
-    return Change({it.TIMEOUT: until, it.CONFIRMED: 1}, held_under(write.fence) & Attr(it.TIMEOUT).lt(until))
+    changes = RENEW.changes(_WORDS, _ANY, write, at.now)
+    longer = Attr(it.TIMEOUT).lt(instant(changes["ownership_timeout"]))
+    condition = RENEW.condition(_WORDS, _ANY, write, at.past) & longer
+    return Change(_attributes(_ANY, changes, write.source, at.now), condition)
 
 
 def confirm(fence: Fence) -> Change:
     """Note that an owner was heard of, without holding the lease for longer."""
-    return Change({it.CONFIRMED: 1}, held_under(fence))
+    return Change({it.CONFIRMED: 1}, _held_under(fence))
 
 
-def _chained(write: ChainWrite) -> ConditionBase:
-    return held_under(write.fence) & Attr(it.LAST_OP).eq(write.prev)
-
-
-def holding(write: Begin | Save, at: Moment, texts: dict[str, Any], *, longer: bool) -> Change:
+def holding(write: Begin | Save, at: Moment, texts: it.Item, *, longer: bool) -> Change:
     """Begin or save.
 
     :param texts: progress and staged blocks as they are stored.
     :param longer: extend the lease, under the condition that this does extend it.
     """
-    sets = {it.LAST_OP: write.op, it.UPDATED: to_micros(at.now), **texts}
-    if not longer:
-        return Change(sets, _chained(write))
-    until = instant(at.now + write.timeout)
-    return Change(sets | {it.TIMEOUT: until}, _chained(write) & Attr(it.TIMEOUT).lte(until))
+    rule = RULES[type(write)]
+    changes = rule.changes(_WORDS, _ANY, write, at.now)
+    condition = rule.condition(_WORDS, _ANY, write, at.past)
+    if longer:
+        condition &= Attr(it.TIMEOUT).lte(instant(changes["ownership_timeout"]))
+    else:
+        del changes["ownership_timeout"]
+    return Change(_attributes(_ANY, changes, write.source, at.now) | texts, condition)
 
 
-def end(write: End, at: Moment, texts: dict[str, Any], ttl: timedelta | None) -> Change:
+def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change:
     """End a tenure.
 
     :param texts: progress and staged blocks as they are stored, where they change.
     :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
     """
-    due = None if write.delay is None else at.now + write.delay
-    before = Partition(
-        source=write.source,
-        key=write.key,
-        status=A,
-        token=write.fence.token,
-        nonce=write.fence.nonce,
-        last_op=write.prev,
-    )
-    sets = {
-        **_ended(before, write.outcome, write.op, write.status, write.closed_count, at),
-        it.CLOSED_COUNT: write.closed_count,
-        it.FAILURES: write.failures,
-        it.LOST: write.lost_leases,
-        it.ERROR: write.last_error,
-        it.RANK: int(Rank.NEW),
-        it.GENERATION: write.generation,
-        **_where(write, due, at),
-        **texts,
-    }
-    if write.status is D and ttl is not None:
+    before = partition(token=write.fence.token, nonce=write.fence.nonce, last_op=write.prev)
+    changes = END.changes(_WORDS, before, write, at.now)
+    sets = _attributes(before, changes, write.source, at.now) | texts
+    if write.status is PartitionStatus.COMPLETED and ttl is not None:
         sets[it.EXPIRATION] = int((at.now + ttl).timestamp())
-    return Change(sets, _chained(write))
+    return Change(sets, END.condition(_WORDS, _ANY, write, at.past))
 
 
-def _where(write: End, due: datetime | None, at: Moment) -> dict[str, Any]:
-    """Return what says when an ended partition can be had again, and where it stands until then."""
-    if write.status is D:
-        return {it.COMBINATION: None, it.REOPEN: None, it.AVAILABLE: None}
-    where: dict[str, Any] = {it.COMBINATION: combination(write.source, write.status)}
-    if write.status is C:
-        standing = closed_standing(due)
-        return where | {it.STANDING: standing, it.REOPEN: standing if due else None, it.AVAILABLE: None}
-    if due is None or due <= at.now:
-        return where | {it.STANDING: Path(it.PLACE), it.REOPEN: None, it.AVAILABLE: None}
-    delayed = {it.STANDING: waiting(Rank.NEW, due, "", at.now), it.AVAILABLE: to_micros(due)}
-    return where | delayed | {it.REOPEN: None}
+# Sweeps.
 
 
-# -- sweeps ---------------------------------------------------------------------------------------------------------
-
-
-def reclaim(seen: Partition, op: str, place: str, max_lost_leases: int, ended: datetime, at: Moment) -> Change:
-    """End an expired lease; the partition waits first in line.
+def reclaim(seen: Partition, write: Sweep, place: str, ended: datetime, at: Moment) -> Change:
+    """End an expired lease; the partition waits first in line. One at its last lost lease refuses.
 
     :param ended: when it ended, which decides its order among the crashed ones.
     """
-    sets = {
-        **_ended(seen, Outcome.LOST, op, U, seen.closed_count, at),
-        it.LOST: _lost_leases(seen),
-        it.RANK: int(Rank.CRASHED),
-        it.AVAILABLE: to_micros(ended),
-        it.COMBINATION: combination(seen.source, U),
-        it.STANDING: waiting(Rank.CRASHED, ended, place, at.now),
-    }
-    exactly = Attr(it.TIMEOUT).eq(instant(ended)) & _may_be_lost(max_lost_leases)
-    return Change(sets, _expired(seen, at) & exactly)
+    before = _pinned(seen, ownership_timeout=ended)
+    changes = RECLAIM.changes(_BELOW_LIMIT, before, write, at.now)
+    due = RECLAIM.condition(_WORDS, _pinned(seen), write, at.past) & Attr(it.TIMEOUT).eq(instant(ended))
+    below_limit = _WORDS.within(Path(it.LOST), Path(it.MAY_LOSE), write.max_lost_leases)
+    return Change(_attributes(before, changes, seen.source, at.now, place), _as_it_runs(seen) & due & below_limit)
 
 
-def reopen(seen: Partition, op: str, place: str, due: datetime, at: Moment) -> Change:
+def reopen(seen: Partition, write: Sweep, place: str, due: datetime, at: Moment) -> Change:
     """Make a closed partition whose time has come wait, ranked "reopened"."""
-    sets = {
-        it.STATUS: str(U),
-        it.RANK: int(Rank.REOPENED),
-        it.AVAILABLE: to_micros(due),
-        it.REOPEN: None,
-        it.LAST_OP: op,
-        it.UPDATED: to_micros(at.now),
-        it.COMBINATION: combination(seen.source, U),
-        it.STANDING: waiting(Rank.REOPENED, due, place, at.now),
-    }
-    return Change(sets, as_seen(seen) & Attr(it.REOPEN).lte(instant(at.past)))
+    before = partition(reopen_at=due)
+    changes = REOPEN.changes(_WORDS, before, write, at.now)
+    is_due = REOPEN.condition(_WORDS, partition(status=seen.status), write, at.past)
+    return Change(_attributes(before, changes, seen.source, at.now, place), as_seen(seen) & is_due)
 
 
 def promote(seen: Partition, standing: str) -> Change:
@@ -265,12 +234,11 @@ def promote(seen: Partition, standing: str) -> Change:
 
 def follow_renewals(seen: Partition, standing: str) -> Change:
     """Move a healthy long lease in the index to where it ends now; renewals leave it where it was."""
-    return Change(
-        {it.STANDING: Path(it.TIMEOUT)}, held_under(Fence(seen.token, seen.nonce)) & Attr(it.STANDING).eq(standing)
-    )
+    same_tenure = _held_under(Fence(seen.token, seen.nonce))
+    return Change({it.STANDING: Path(it.TIMEOUT)}, same_tenure & Attr(it.STANDING).eq(standing))
 
 
-# -- what was read whole first: people's actions, retaking, parking ---------------------------------------------------
+# What was read whole first: people's actions, retaking, parking.
 
 
 def replace(before: Partition, after: Partition, at: Moment) -> Change:
@@ -283,7 +251,7 @@ def replace(before: Partition, after: Partition, at: Moment) -> Change:
     for name, large in it.LARGE_OP.items():
         if name in sets:
             sets[large] = None
-    if after.status is not D:  # what was completed stays under its TTL
+    if after.status is not PartitionStatus.COMPLETED:  # what was completed stays under its TTL
         sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if after.deleted else None
     unchanged = as_seen(before)
     for name in (it.NONCE, it.TIMEOUT, it.OWNER, it.CONFIRMED):

@@ -19,7 +19,7 @@ from boto3.dynamodb.conditions import Attr, Key
 
 from airflow_coordination.leases.clock import Clock, Randomness, from_micros, to_micros
 from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query

@@ -13,14 +13,14 @@ from typing import Any, Final, TypeVar
 from airflow_coordination.leases.clock import EPOCH, from_micros
 from airflow_coordination.leases.errors import InvalidKeyError, shown
 from airflow_coordination.leases.names import SEPARATOR, check_key, compose_source, split_source
-from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus, Rank
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.places import parse_instant
+from airflow_coordination.stores.dynamodb.index_keys import parse_instant
 
 PARTITIONS: Final = "PARTITION"
 GLOBAL_STATE: Final = "GLOBAL_STATE"
 
-U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
 T = TypeVar("T")
 _FRACTION: Final = re.compile(r"\.(\d{1,9})")
 
@@ -104,7 +104,7 @@ class Found:
 
     def held(self, past: datetime) -> bool:
         """Return whether Data Prepper holds a lease on it that has not surely ended by ``past``."""
-        return self.status is A and self.timeout is not None and self.timeout > past
+        return self.status is ASSIGNED and self.timeout is not None and self.timeout > past
 
 
 class _Reading:
@@ -203,13 +203,13 @@ def _progress(found: Found) -> str | None:
 def _where(found: Found, now: datetime) -> dict[str, Any]:
     """Return status, rank and the time from when on it can be had."""
     if found.remembers:
-        return {"status": U, "available_at": now}
-    if found.status is D:
-        return {"status": D}
+        return {"status": UNASSIGNED, "available_at": now}
+    if found.status is COMPLETED:
+        return {"status": COMPLETED}
     if found.problems:
-        return {"status": C, "last_error": f"Data Prepper left it unreadable: {', '.join(found.problems)}"}
-    if found.status is C:
-        return {"status": C, "reopen_at": found.reopen_at or now}
-    if found.status is A:
-        return {"status": U, "rank": Rank.CRASHED, "available_at": found.timeout or now}
-    return {"status": U, "available_at": now}
+        return {"status": CLOSED, "last_error": f"Data Prepper left it unreadable: {', '.join(found.problems)}"}
+    if found.status is CLOSED:
+        return {"status": CLOSED, "reopen_at": found.reopen_at or now}
+    if found.status is ASSIGNED:
+        return {"status": UNASSIGNED, "rank": Rank.CRASHED, "available_at": found.timeout or now}
+    return {"status": UNASSIGNED, "available_at": now}

@@ -17,9 +17,9 @@ from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.stores.dynamodb.index_keys import combination
 from airflow_coordination.stores.dynamodb.keys import AUDIT, COUNTS, HEADS, LARGE, SOURCES, STORE_SOURCE, belonging
-from airflow_coordination.stores.dynamodb.places import combination
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")

@@ -15,12 +15,12 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from airflow_coordination.leases.blocks import dump_blocks, load_blocks
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import InvalidInputError, shown
+from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import PARTITION_FIELDS, Field, Kind
-from airflow_coordination.leases.partition import RING_SIZE, Owner, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
-from airflow_coordination.stores.dynamodb.keys import stored_key
-from airflow_coordination.stores.dynamodb.limits import check_item
-from airflow_coordination.stores.dynamodb.places import (
+from airflow_coordination.stores.dynamodb.index_keys import (
     combination,
     instant,
     parse_instant,
@@ -28,6 +28,8 @@ from airflow_coordination.stores.dynamodb.places import (
     place_of,
     standing,
 )
+from airflow_coordination.stores.dynamodb.keys import stored_key
+from airflow_coordination.stores.dynamodb.limits import check_item
 
 E = TypeVar("E", bound=Enum)
 Item = dict[str, Any]
@@ -53,19 +55,15 @@ TOKEN: Final = "fenceToken"
 NONCE: Final = "fenceNonce"
 LAST_OP: Final = "lastOp"
 CREATE_OP: Final = "createOp"
-GENERATION: Final = "generation"
 PLACE: Final = "place"
 RANK: Final = "waitRank"
 AVAILABLE: Final = "availableAt"
 CREATED: Final = "createdAt"
 UPDATED: Final = "updatedAt"
-PAYLOAD: Final = "payload"
 STAGED: Final = "staged"
-FAILURES: Final = "failures"
 LOST: Final = "lostLeases"
 MAY_LOSE: Final = "lostLeasesAllowed"
 """The limit of the newest lease less one, because a condition compares two attributes but adds nothing to one."""
-ERROR: Final = "lastError"
 CONFIRMED: Final = "confirmed"
 TRY: Final = "ownerTry"
 DELETED: Final = "deleted"
@@ -116,14 +114,30 @@ def encode(partition: Partition, now: datetime) -> Item:
     item: Item = {
         **lease_key(partition.source, partition.key),
         READABLE_KEY: partition.key if stored_key(partition.key) != partition.key else None,
-        TRY: Owner(partition.owner).try_number if partition.owner else None,
+        TRY: partition.owner_try,
         COMBINATION: combination(partition.source, partition.status) if stands else None,
         STANDING: stands,
         PLACE: place,
-        **{codec.attribute: codec.encode(partition) for codec in _CODECS.values()},
+        **encoded({name: getattr(partition, name) for name in _CODECS}),
         **dict(zip(RING, partition.ring, strict=True)),
     }
     return {name: value for name, value in item.items() if value is not None}
+
+
+def attribute_of(name: str) -> str:
+    """Return where a field lies."""
+    return _CODECS[name].attribute
+
+
+def encoded(fields: Mapping[str, Any]) -> Item:
+    """Return the attributes of some fields of a partition; ``None`` where one is left out.
+
+    A partition that can be had since it became so does not say since when.
+    """
+    item = {_CODECS[name].attribute: _CODECS[name].encode(value) for name, value in fields.items()}
+    if "available_at" in fields and fields["available_at"] == fields.get("updated_at"):
+        item[AVAILABLE] = None
+    return item
 
 
 def decode(item: Item) -> Partition:
@@ -232,12 +246,12 @@ class _Codec:
     """A field's way into an item and back.
 
     :param attribute: where it lies.
-    :param encode: from the partition; ``None`` leaves it out.
+    :param encode: from its value; ``None`` leaves it out.
     :param decode: from the item.
     """
 
     attribute: str
-    encode: Callable[[Partition], Any]
+    encode: Callable[[Any], Any]
     decode: Callable[[Item], Any]
 
 
@@ -260,8 +274,7 @@ _READ: Final[dict[Kind, Callable[[Item, str], Any]]] = {
 
 
 def _codec(field: Field, attribute: str) -> _Codec:
-    def encode(partition: Partition) -> Any:
-        value = getattr(partition, field.name)
+    def encode(value: Any) -> Any:
         return None if value is None else _WRITTEN[field.kind](value)
 
     def decode(item: Item) -> Any:
@@ -270,34 +283,34 @@ def _codec(field: Field, attribute: str) -> _Codec:
     return _Codec(attribute, encode, decode)
 
 
-_PLACED: Final = ("source", "key", "priority", "ordinal")
+def _as_instant(attribute: str) -> _Codec:
+    """Return the codec of a time that Data Prepper keeps as a text."""
+    return _Codec(attribute, lambda moment: instant(moment) if moment else None, lambda i: _instant(i, attribute))
+
+
+PLACED: Final = ("source", "key", "priority", "ordinal")
 """What says where the item lies, in the table and in the index."""
 _NAMES: Final = {"token": TOKEN, "rank": RANK}
 """Names of attributes that are not the field's own."""
 _CODECS: Final = {
     field.name: _codec(field, _NAMES.get(field.name, field.stored))
     for field in PARTITION_FIELDS
-    if field.name not in _PLACED and field.kind is not Kind.BLOCKS
+    if field.name not in PLACED and field.kind is not Kind.BLOCKS
 } | {
-    # Data Prepper's, as texts:
-    "ownership_timeout": _Codec(
-        TIMEOUT, lambda p: instant(p.ownership_timeout) if p.ownership_timeout else None, lambda i: _instant(i, TIMEOUT)
-    ),
-    "reopen_at": _Codec(REOPEN, lambda p: instant(p.reopen_at) if p.reopen_at else None, lambda i: _instant(i, REOPEN)),
+    "ownership_timeout": _as_instant(TIMEOUT),
+    "reopen_at": _as_instant(REOPEN),
     # Absent while they say nothing:
-    "nonce": _Codec(NONCE, lambda p: p.nonce or None, lambda i: i.get(NONCE, "")),
-    "deleted": _Codec(DELETED, lambda p: p.deleted or None, lambda i: bool(i.get(DELETED))),
+    "nonce": _Codec(NONCE, lambda nonce: nonce or None, lambda i: i.get(NONCE, "")),
+    "deleted": _Codec(DELETED, lambda deleted: deleted or None, lambda i: bool(i.get(DELETED))),
     "staged": _Codec(
-        STAGED, lambda p: dump_blocks(p.staged) if p.staged else None, lambda i: load_blocks(i.get(STAGED))
+        STAGED, lambda blocks: dump_blocks(blocks) if blocks else None, lambda i: load_blocks(i.get(STAGED))
     ),
-    # Said by another attribute, or less one:
-    "available_at": _Codec(
-        AVAILABLE, lambda p: None if p.available_at == p.updated_at else _micros(p.available_at), available_at
-    ),
+    # Also said by another attribute, or less one:
+    "available_at": _Codec(AVAILABLE, _micros, available_at),
     "max_lost_leases": _Codec(
         MAY_LOSE,
-        lambda p: None if p.max_lost_leases is None else p.max_lost_leases - 1,
+        lambda limit: None if limit is None else limit - 1,
         lambda i: number(i, MAY_LOSE) + 1 if MAY_LOSE in i else None,
     ),
 }
-"""Every field but those of :data:`_PLACED` and the ring."""
+"""Every field but those of :data:`PLACED` and the ring."""

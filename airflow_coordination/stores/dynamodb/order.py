@@ -7,9 +7,9 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from airflow_coordination.leases.partition import PartitionStatus, Rank
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED
+from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue
 
 Batches = Iterator[list[Candidate]]

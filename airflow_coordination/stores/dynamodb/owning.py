@@ -8,15 +8,16 @@ from typing import Any
 
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.rules import END
 from airflow_coordination.leases.writes import Adopt, Answer, Begin, End, OwnerWrite, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
-from airflow_coordination.stores.dynamodb.heads import head_put
+from airflow_coordination.stores.dynamodb.large_values import stored, texts_of
 from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
-from airflow_coordination.stores.dynamodb.texts import stored, texts_of
 
 
 class Owning:
@@ -38,13 +39,13 @@ class Owning:
         raise TypeError(f"not an owner's write: {write!r}")
 
     @_apply.register
-    def _(self, write: Adopt, at: Moment) -> Answer:
+    def _adopt(self, write: Adopt, at: Moment) -> Answer:
         call = Call("adopt", write.key)
-        refusal = self._change(call, write, changes.adopt(write))
+        refusal = self._change(call, write, changes.adopt(write, at))
         return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
 
     @_apply.register
-    def _(self, write: Renew, at: Moment) -> Answer:
+    def _renew(self, write: Renew, at: Moment) -> Answer:
         call = Call("renew", write.key)
         refusal = self._change(call, write, changes.renew(write, at))
         if refusal is None:
@@ -59,7 +60,7 @@ class Owning:
         return Answer(True, expires_at=now.ownership_timeout)
 
     @_apply.register
-    def _(self, write: Begin, at: Moment) -> Answer:
+    def _begin(self, write: Begin, at: Moment) -> Answer:
         call = Call("begin", write.key)
         for longer in (True, False):
             change = changes.holding(write, at, {}, longer=longer)
@@ -72,7 +73,7 @@ class Owning:
         return Answer(False, now)
 
     @_apply.register
-    def _(self, write: Save, at: Moment) -> Answer:
+    def _save(self, write: Save, at: Moment) -> Answer:
         call = Call("save", write.key)
         sets, puts = stored(write.source, write.key, write.op, texts_of(write))
         until: datetime | None = at.now + write.timeout
@@ -87,10 +88,10 @@ class Owning:
         return Answer(False, now)
 
     @_apply.register
-    def _(self, write: End, at: Moment) -> Answer:
+    def _end(self, write: End, at: Moment) -> Answer:
         call = Call(str(write.outcome), write.key)
         sets, puts = stored(write.source, write.key, write.op, texts_of(write))
-        puts += [{"Put": head_put(head, at.now)} for head in write.heads]
+        puts += beside(self._partitions.table, END.records(write), at.now)
         if len(puts) >= MAX_TRANSACTION:
             problem = (
                 f"it publishes to {len(write.heads)} datasets, and DynamoDB writes {MAX_TRANSACTION} items at once"

@@ -12,9 +12,9 @@ from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.expressions import update
-from airflow_coordination.stores.dynamodb.places import instant
+from airflow_coordination.stores.dynamodb.index_keys import instant
+from airflow_coordination.stores.dynamodb.large_values import whole
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
-from airflow_coordination.stores.dynamodb.texts import whole
 
 _BATCH: Final = 100
 """DynamoDB: keys in one BatchGetItem."""
@@ -64,11 +64,17 @@ class Partitions:
     def change(
         self, call: Call, source: str, key: str, change: Change, others: Iterable[dict[str, Any]] = ()
     ) -> Refusal | None:
-        """Apply a change, with others in one transaction if there are any; return the refusal, if it was refused."""
+        """Apply a change, with others in one transaction if there are any; return the refusal, if it was refused.
+
+        :raises PartitionUpdateError: when not the partition refuses, but another item of the transaction.
+        """
         arguments = update(it.lease_key(source, key), change.sets, change.condition)
         together = list(others)
         if together:
-            return self.table.transact(call, [{"Update": arguments}, *together])
+            refusal = self.table.transact(call, [{"Update": arguments}, *together])
+            if refusal is not None and refusal.index:
+                raise call.refused(f"{self.table.description}: write {refusal.index + 1} of a transaction was refused")
+            return refusal
         answer = self.table.attempt(call, "update_item", **arguments)
         return answer if isinstance(answer, Refusal) else None
 

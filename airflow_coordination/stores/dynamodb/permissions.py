@@ -14,12 +14,12 @@ from botocore.exceptions import ClientError
 
 from airflow_coordination.leases.errors import CoordinationError, StoreUnavailableError
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
 from airflow_coordination.stores.dynamodb.iam import Role, required
 from airflow_coordination.stores.dynamodb.queue import INDEX
 from airflow_coordination.stores.dynamodb.requests import Table
-from airflow_coordination.stores.findings import Finding, Verdict
 
 NOWHERE: Final = "airflow_coordination|DOCTOR"
 """No source has this identifier, and nothing is ever written under it."""

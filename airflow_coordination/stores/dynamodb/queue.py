@@ -11,12 +11,12 @@ from typing import Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import query
-from airflow_coordination.stores.dynamodb.partitions import check_ours
-from airflow_coordination.stores.dynamodb.places import (
+from airflow_coordination.stores.dynamodb.index_keys import (
     CRASHED,
     DELAYED,
     FRESH,
@@ -27,6 +27,7 @@ from airflow_coordination.stores.dynamodb.places import (
     parse_instant,
     parse_place,
 )
+from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Table
 
 INDEX: Final = "source-status"

@@ -83,12 +83,14 @@ _ACTION: Final = re.compile(r"\b(dynamodb|sts):[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The condition did not hold.
+    """A condition did not hold.
 
     :param item: the item as it was, ``None`` when there is none.
+    :param index: which write of the transaction it was, 0 = the first, or the only one.
     """
 
     item: Item | None
+    index: int = 0
 
 
 class Table:
@@ -150,12 +152,10 @@ class Table:
         )
 
     def transact(self, call: Call, changes: list[dict[str, Any]]) -> Refusal | None:
-        """Write several items in one transaction; return the first one's refusal, ``None`` when it was applied."""
-        [(kind, first)] = changes[0].items()
-        guarded = {kind: {**first, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}
+        """Write several items in one transaction; return which one's condition refused it, ``None`` when none did."""
         items = [
-            {kind: {"TableName": self.name, **arguments} for kind, arguments in change.items()}
-            for change in [guarded, *changes[1:]]
+            {kind: {"TableName": self.name, **_showing(arguments)} for kind, arguments in change.items()}
+            for change in changes
         ]
         answer = self._conditional(call, "transact_write_items", TransactItems=items)
         return answer if isinstance(answer, Refusal) else None
@@ -257,6 +257,12 @@ class Table:
         return call.unavailable(where) if isinstance(error, _NOT_SENT) else call.lost(where)
 
 
+def _showing(write: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a write of a transaction; where it has a condition, the item that refuses it is in the answer."""
+    shows = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if "ConditionExpression" in write else {}
+    return {**write, **shows}
+
+
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
@@ -280,8 +286,8 @@ def _refused_by(error: BaseException | None) -> Refusal | None:
     if _code(error) == "ConditionalCheckFailedException":
         item = error.response.get("Item")
         return Refusal(plain(item) if item else None)
-    for reason in error.response.get("CancellationReasons") or ():
+    for index, reason in enumerate(error.response.get("CancellationReasons") or ()):
         if reason.get("Code") == "ConditionalCheckFailed":
             item = reason.get("Item")
-            return Refusal(plain(item) if item else None)
+            return Refusal(plain(item) if item else None, index)
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -12,8 +11,9 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,
@@ -27,15 +27,23 @@ from airflow_coordination.leases.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import heads, people
+from airflow_coordination.stores.dynamodb import heads, people, records
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.acquiring import PAGE, Acquiring
+from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Counting
+from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
-from airflow_coordination.stores.dynamodb.layout import (
+from airflow_coordination.stores.dynamodb.looking import Looking
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.owning import Owning
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.queue import Queue
+from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+from airflow_coordination.stores.dynamodb.sweeping import Sweeping
+from airflow_coordination.stores.dynamodb.table import (
     Layout,
     layout_of,
     make_table,
@@ -43,19 +51,9 @@ from airflow_coordination.stores.dynamodb.layout import (
     refuse_newer,
     write_facts,
 )
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.order import batches
-from airflow_coordination.stores.dynamodb.owning import Owning
-from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.places import CRASHED, DELAYED, FRESH, PARKED, instant
-from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue, first
-from airflow_coordination.stores.dynamodb.requests import Table
-from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
-from airflow_coordination.stores.dynamodb.sweeping import Sweeping
 from airflow_coordination.stores.dynamodb.takeover import Takeover
-from airflow_coordination.stores.facts import StoreFacts
+from airflow_coordination.stores.schema_version import StoreFacts
 
-U, A, C, D = PartitionStatus.UNASSIGNED, PartitionStatus.ASSIGNED, PartitionStatus.CLOSED, PartitionStatus.COMPLETED
 CREATE_PAGE: Final = 100
 """At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""
 
@@ -92,12 +90,11 @@ class DynamoDBStore:
         self._partitions, self._queue = partitions, queue
         chance = randomness or Randomness()
         self._counting = Counting(self.table, local, chance)
+        self._looking = Looking(partitions, queue, self._counting)
         self._creating = Creating(partitions)
         self._acquiring = Acquiring(partitions, queue, self._creating.just_created, self._counting, chance)
         self._owning = Owning(partitions, options.ttl)
         self._sweeping = Sweeping(partitions, queue)
-
-    # -- what it is -------------------------------------------------------------------------------------------
 
     @property
     def store_id(self) -> str:
@@ -155,8 +152,6 @@ class DynamoDBStore:
             self._facts = read_facts(self.table)
         return self._facts
 
-    # -- steps ------------------------------------------------------------------------------------------------
-
     def register(self, source: str, facts: dict[str, Any]) -> None:
         """Record or refresh a source and what is known of it."""
         self._ready()
@@ -175,7 +170,7 @@ class DynamoDBStore:
         """Create what is absent, in this order; repeated, it goes on and counts the same."""
         self._ready()
         created = self._creating.create(write)
-        self._counting.moved(write.source, None, U, created.created)
+        self._counting.moved(write.source, None, UNASSIGNED, created.created)
         return created
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
@@ -199,7 +194,7 @@ class DynamoDBStore:
         self._ready()
         answer = self._owning.write(write)
         if answer.applied and isinstance(write, End):
-            self._counting.moved(write.source, A, write.status)
+            self._counting.moved(write.source, ASSIGNED, write.status)
         return answer
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -211,9 +206,9 @@ class DynamoDBStore:
         """Reopen and reclaim what is due."""
         self._ready()
         swept = self._sweeping.sweep(write)
-        self._counting.moved(write.source, C, U, swept.reopened)
-        self._counting.moved(write.source, A, U, swept.reclaimed)
-        self._counting.moved(write.source, A, C, swept.parked)
+        self._counting.moved(write.source, CLOSED, UNASSIGNED, swept.reopened)
+        self._counting.moved(write.source, ASSIGNED, UNASSIGNED, swept.reclaimed)
+        self._counting.moved(write.source, ASSIGNED, CLOSED, swept.parked)
         return swept
 
     def act(self, write: Act) -> Answer:
@@ -224,8 +219,6 @@ class DynamoDBStore:
             after = None if answer.partition.deleted else answer.partition.status
             self._counting.moved(write.source, write.seen.status, after)
         return answer
-
-    # -- reading ----------------------------------------------------------------------------------------------
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, with every acknowledged write in it."""
@@ -279,21 +272,10 @@ class DynamoDBStore:
         """
         has_looked = self._begin(source)
         call = Call("list what is claimable", writes=False)
-        found = self._claimable(call, source, limit)
+        found = self._looking.claimable(call, source, limit)
         if not found and not has_looked:
             self._queue.watch_completed(call, source)
         return [(row.seen.key, row.seen.token) for row in found]
-
-    def _claimable(self, call: Call, source: str, limit: int) -> list[Candidate]:
-        past = self.table.clock.surely_past()
-        found: list[Candidate] = []
-        for rows in batches(self._queue, call, source, past, max(limit, PAGE)):
-            leases = [row.seen for row in rows if row.seen.status is A]
-            ended = self._partitions.expired(call, leases, past)
-            found += [row for row in rows if row.seen.status is not A or row.seen.key in ended]
-            if len(found) >= limit:
-                break
-        return found[:limit]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named; see :mod:`.counting`."""
@@ -301,34 +283,9 @@ class DynamoDBStore:
         return self._counting.counts(source, self.table.clock.now())
 
     def outlook(self, source: str) -> Outlook:
-        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind.
-
-        Where the index shows nothing, the items themselves are asked: it lags, and its parts are read one after the
-        other, so that a partition may pass by them all.
-        """
+        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
         self._ready()
-        found, now = self._indexed(source), self.table.clock.now()
-        if found.claimable or found.assigned or found.waiting:
-            return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[D])
-        exact = self._counting.count(source, now)
-        unseen = exact[U] + exact[A] + max(0, exact[C] - found.parked)
-        return replace(found, waiting=unseen, completed=exact[D])
-
-    def _indexed(self, source: str) -> Outlook:
-        """Return what the index shows, which is nothing of what is completed."""
-        call, now = Call("look ahead", writes=False), self.table.clock.now()
-        past = self.table.clock.surely_past()
-        count = self._queue.count
-        due = len(first(self._queue.due(call, source, C, past, LOOK), LOOK))
-        closed = count(call, source, C, Key(it.STANDING).lt(PARKED), LOOK)
-        delayed = count(call, source, U, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK)
-        return Outlook(
-            claimable=len(self._claimable(call, source, 1)),
-            assigned=count(call, source, A, None, LOOK),
-            waiting=closed - due + delayed,
-            parked=count(call, source, C, Key(it.STANDING).eq(PARKED), LOOK),
-            next_due=self._queue.first_due(call, source, now),
-        )
+        return self._looking.outlook(source)
 
     def heads(
         self,
@@ -346,4 +303,4 @@ class DynamoDBStore:
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
         self._ready()
-        return people.audit(self.table, source, key)
+        return records.audit(self.table, source, key)

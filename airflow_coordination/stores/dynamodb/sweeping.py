@@ -8,16 +8,15 @@ from datetime import datetime
 from functools import partial
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, PartitionStatus
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
-
-A, C = PartitionStatus.ASSIGNED, PartitionStatus.CLOSED
 
 
 class Sweeping:
@@ -35,8 +34,8 @@ class Sweeping:
         call, past = Call("sweep"), self._partitions.moment().past
         source, limit = write.source, write.limit
         work: list[tuple[Callable[[Candidate, Sweep], str], list[Candidate]]] = [
-            (self._reopen, first(self._due(call, write, C, past), limit)),
-            (self._reclaim, first(self._due(call, write, A, past), limit)),
+            (self._reopen, first(self._due(call, write, CLOSED, past), limit)),
+            (self._reclaim, first(self._due(call, write, ASSIGNED, past), limit)),
             (self._promote, first(self._queue.delayed(call, source, past, limit), limit)),
         ]
         self._queue.watch_completed(call, source)
@@ -48,7 +47,7 @@ class Sweeping:
 
     def _reopen(self, row: Candidate, write: Sweep) -> str:
         call = Call("reopen", row.seen.key)
-        change = changes.reopen(row.seen, write.op, row.place, row.due, self._partitions.moment())
+        change = changes.reopen(row.seen, write, row.place, row.due, self._partitions.moment())
         return "left" if self._partitions.change(call, write.source, row.seen.key, change) else "reopened"
 
     def _promote(self, row: Candidate, write: Sweep) -> str:
@@ -59,7 +58,7 @@ class Sweeping:
     def _reclaim(self, row: Candidate, write: Sweep) -> str:
         """Reclaim by what the index says; by what the item says when that refuses."""
         call, seen, at = Call("reclaim", row.seen.key), row.seen, self._partitions.moment()
-        change = changes.reclaim(seen, write.op, row.place, write.max_lost_leases, row.due, at)
+        change = changes.reclaim(seen, write, row.place, row.due, at)
         refusal = self._partitions.change(call, write.source, seen.key, change)
         if refusal is None:
             return "reclaimed"
@@ -70,7 +69,7 @@ class Sweeping:
 
     def _reclaim_seen(self, call: Call, row: Candidate, now: Partition, write: Sweep) -> str:
         at = self._partitions.moment()
-        after = steps.reclaim(now, write.op, at.past, write.max_lost_leases)
+        after = steps.reclaim(write, now, at.past)
         if after is None:
             change = changes.follow_renewals(row.seen, row.standing)
             self._partitions.change(call, write.source, now.key, change)

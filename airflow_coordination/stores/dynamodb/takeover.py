@@ -19,16 +19,17 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from airflow_coordination.leases.clock import EPOCH, Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SchemaVersionError, shown
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settle import Attempts
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
+from airflow_coordination.stores.dynamodb.large_values import remembered
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
-from airflow_coordination.stores.dynamodb.texts import remembered
 
 PATIENCE: Final = timedelta(minutes=5)
 """How long one request of a takeover is repeated: with ten units a table is soon too busy for it."""
@@ -133,8 +134,6 @@ class Takeover:
     def _where(self) -> str:
         return self._table.description
 
-    # -- looking ------------------------------------------------------------------------------------------------------
-
     def _survey(self) -> _Survey:
         survey = _Survey()
         for page in self._pages():
@@ -157,8 +156,6 @@ class Takeover:
             if "LastEvaluatedKey" not in answer:
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-
-    # -- writing ------------------------------------------------------------------------------------------------------
 
     def _take_all(self, done: TakenOver, found: int) -> None:
         for page in self._pages():
@@ -216,8 +213,6 @@ class Takeover:
         """Send a request until it is heard."""
         deadline = self._local.monotonic() + PATIENCE.total_seconds()
         return Attempts(call.action, deadline, self._local, self._randomness).hear(send)
-
-    # -- saying -------------------------------------------------------------------------------------------------------
 
     def _report(self, done: TakenOver, lease: Found) -> None:
         if lease.problems:

@@ -16,9 +16,11 @@ from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros
+from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, PARTITION_FIELDS, Field, Kind
-from airflow_coordination.leases.partition import RING_SIZE, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import PartitionStatus, Rank
 
 T = TypeVar("T")
 

@@ -42,11 +42,17 @@ def run_on(connection: Any) -> Run:
     def run(statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         cursor = connection.cursor()
         cursor.execute(statement.text, statement.bind(parameters))
-        rows: Rows = cursor.fetchall() if cursor.description else ()
+        rows: Rows = cursor.fetchall() if _gives_rows(cursor) else ()
         cursor.close()
         return rows
 
     return run
+
+
+def _gives_rows(cursor: Any) -> bool:
+    """Return whether there are rows to fetch; psycopg would make an object of each column for ``description``."""
+    result = getattr(cursor, "pgresult", None)
+    return bool(cursor.description if result is None else result.nfields)
 
 
 class Database(ABC):

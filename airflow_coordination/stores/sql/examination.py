@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.findings import Finding, Verdict, looked
+from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 from airflow_coordination.stores.sql.grants import RIGHTS, Kind, Names, Right, SqlRole
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.statements.dialect import Statement

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from airflow_coordination.stores.sql.arrays import of_numbers
+
 LOWEST: Final = -(2**62)
 _FIRST_PRIORITY: Final = -(2**31)
 _LAST_PRIORITY: Final = 2**31 - 1
@@ -84,12 +86,12 @@ def narrowed(span: Span, first: tuple[int, int] | None, end: int) -> tuple[list[
     return known, rest
 
 
-def parameters(name: str, spans: Sequence[Span]) -> dict[str, list[int]]:
+def parameters(name: str, spans: Sequence[Span]) -> dict[str, str]:
     """Return ``spans`` as a statement takes them."""
     return {
-        f"{name}_first": [span.first for span in spans],
-        f"{name}_last": [span.last for span in spans],
-        f"{name}_low": [span.low for span in spans],
+        f"{name}_first": of_numbers(span.first for span in spans),
+        f"{name}_last": of_numbers(span.last for span in spans),
+        f"{name}_low": of_numbers(span.low for span in spans),
     }
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.addresses import public_address
-from airflow_coordination.stores.locate import SQL_OPTIONS
+from airflow_coordination.stores.config import SQL_OPTIONS
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.sqlite_store import SqliteStore
 from airflow_coordination.stores.sql.store import SqlStore
@@ -35,7 +35,7 @@ def _url(text: str, options: dict[str, Any]) -> URL:
 def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> SqlStore:
     """Open the store at a database URL. Nothing is contacted yet.
 
-    :param options: what else was configured; see :data:`~airflow_coordination.stores.locate.SQL_OPTIONS`.
+    :param options: what else was configured; see :data:`~airflow_coordination.stores.config.SQL_OPTIONS`.
     :param clock: decides when leases end instead of the server's or host's, for tests.
     :raises SettingsError: when no store can be there.
     """

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import singledispatch
 from typing import Any, Final
 
+from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.blocks import Block, dump_blocks
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import Kind
-from airflow_coordination.leases.partition import Fence, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import Rank
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,
@@ -24,7 +29,8 @@ from airflow_coordination.leases.writes import (
     Sweep,
     Tenancy,
 )
-from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, Ready, Timed
+from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD
+from airflow_coordination.stores.sql.waiting import waits
 
 MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -65,8 +71,7 @@ def acquire_known(write: AcquireHinted | Retake) -> dict[str, Any]:
     """Return the parameters of an acquisition of a known partition."""
     parameters = {"source": write.source, "key": write.key, "token": write.token, **tenancy(write.tenancy)}
     if isinstance(write, Retake):
-        below = write.tenancy.owner.try_number + write.same_try
-        parameters |= {"seen_op": write.last_op, "below_try": below}
+        parameters |= {"seen_op": write.last_op, "below_try": write.below_try}
     return parameters
 
 
@@ -92,18 +97,20 @@ def save(write: Save) -> dict[str, Any]:
     return {**_fence(write), **_timeout(write.timeout), **saved, "op": write.op, "prev": write.prev}
 
 
-def _due(status: PartitionStatus, delay: timedelta | None) -> dict[str, int | None]:
+def _micros(delay: timedelta | None) -> int | None:
+    return None if delay is None else delay // MICROSECOND
+
+
+def _waits(write: End) -> dict[str, int | None]:
     """Return when and in which index the partition waits after its tenure."""
-    micros = None if delay is None else delay // MICROSECOND
-    closed = micros if status is PartitionStatus.CLOSED else None
-    available = micros if status is PartitionStatus.UNASSIGNED else None
-    waits = available if available else None
-    timed = Timed.CLOSED if closed is not None else Timed.DELAYED if waits is not None else None
+    closed, available = _micros(write.reopen_delay), _micros(write.available_delay)
+    later = closed is not None or bool(available)
+    ready, timed = waits(write.status, Rank.NEW, at_once=available == 0, later=later)
     return {
         "reopen_delay": closed,
         "available_delay": available,
-        "due_delay": closed if closed is not None else waits,
-        "ready": int(Ready.RETURNED) if available == 0 else None,
+        "due_delay": available if closed is None and timed is not None else closed,
+        "ready": None if ready is None else int(ready),
         "timed": None if timed is None else int(timed),
     }
 
@@ -111,13 +118,13 @@ def _due(status: PartitionStatus, delay: timedelta | None) -> dict[str, int | No
 def end(write: End) -> dict[str, Any]:
     """Return the parameters of an ending."""
     fence, status = write.fence, write.status
-    recorded = (fence.token, fence.nonce, write.outcome, write.op, write.prev, status, write.closed_count, "")
+    but_the_time = (fence.token, fence.nonce, write.outcome, write.op, write.prev, status, write.closed_count, "")
     return {
         **_fence(write),
-        **_due(status, write.delay),
+        **_waits(write),
         "op": write.op,
         "prev": write.prev,
-        "entry": "|".join(str(part) for part in recorded),
+        "entry": ring_entry(but_the_time),
         "status": str(status),
         "closed_count": write.closed_count,
         "failures": write.failures,
@@ -152,10 +159,37 @@ def act(write: Act) -> dict[str, Any]:
         "nonce": seen.nonce,
         "status": str(seen.status),
         "seen_op": seen.last_op,
-        "action": str(write.action),
-        "by": write.by,
-        "why": write.why,
     }
+
+
+@singledispatch
+def rows(record: Record) -> list[dict[str, Any]]:
+    """Return the parameters of a record, of each row that it writes."""
+    raise TypeError(f"not a record of the protocol: {record!r}")
+
+
+@rows.register
+def _put_heads(record: PutHeads) -> list[dict[str, Any]]:
+    return [head(each) for each in record.heads]
+
+
+@rows.register
+def _empty_heads(record: EmptyHeads) -> list[dict[str, Any]]:
+    return [{"source": record.source, "key": record.key}]
+
+
+@rows.register
+def _audit(record: Audit) -> list[dict[str, Any]]:
+    place = {"source": record.source, "key": record.key, "op": record.op}
+    return [{**place, "action": record.action, "by": record.by, "why": record.why}]
+
+
+def together(record: Record) -> dict[str, Any]:
+    """Return the parameters of a record for one statement: many rows as an array per column."""
+    found = rows(record)
+    if not isinstance(record, PutHeads):
+        return found[0]
+    return {f"heads_{field.column}": [row[field.column] for row in found] for field in GIVEN_OF_HEAD}
 
 
 def prefixed(prefix: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from typing import Any
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord, Swept
+from airflow_coordination.leases.records import Record
+from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.writes import (
-    KEEP,
     AcquireNext,
-    Act,
     Answer,
     Create,
     End,
@@ -21,21 +20,18 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, partition_of
+from airflow_coordination.stores.sql.arrays import of_numbers, of_texts
+from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.floors import apart
 from airflow_coordination.stores.sql.floors import parameters as floors
 from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
-from airflow_coordination.stores.sql.statements import combined, create
+from airflow_coordination.stores.sql.short_way import ShortWay
+from airflow_coordination.stores.sql.statements import acquire, combined, create
+from airflow_coordination.stores.sql.steps import Step, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.used_up import UsedUp
-
-
-def _columns(records: tuple[HeadRecord, ...]) -> dict[str, list[Any]]:
-    """Return head records as one array per column."""
-    rows = [given.head(record) for record in records]
-    return {f"heads_{field.column}": [row[field.column] for row in rows] for field in GIVEN_OF_HEAD}
 
 
 class PostgresStore(SqlStore):
@@ -51,6 +47,7 @@ class PostgresStore(SqlStore):
         super().__init__(database, clock)
         self._marks = Marks()
         self._used_up = UsedUp(self.ask)
+        self._short_way = ShortWay()
 
     @property
     def description(self) -> str:
@@ -85,10 +82,21 @@ class PostgresStore(SqlStore):
             return super().acquire_next(write)
         began = self._begin(write.source)
         asked_from = self._marks.of(write.source)
-        found = super().acquire_next(write)
+        found = self._acquire_fresh(write) or super().acquire_next(write)
         self._used_up.after(write.source, began)
         self._marks.acquired(write.source, found, asked_from)
         return found
+
+    def _acquire_fresh(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition by the short way; ``None`` says nothing of what is claimable."""
+        if not self._short_way.is_worth_it(write.source):
+            return None
+        call = Call("acquire a partition")
+        rows = self.ask(call, acquire.acquire_fresh, self.queued(write), new_first=write.new_first)
+        if rows:
+            return partition_of(rows[0])
+        self._short_way.missed(write.source)
+        return None
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
@@ -120,45 +128,47 @@ class PostgresStore(SqlStore):
         return {
             "source": write.source,
             "op": write.op,
-            "keys": [new.key for _, new in by_key],
-            "payloads": [new.payload_text for _, new in by_key],
-            "priorities": [new.priority for _, new in by_key],
-            "places": [place for place, _ in by_key],
+            "keys": of_texts(new.key for _, new in by_key),
+            "payloads": of_texts(new.payload_text for _, new in by_key),
+            "priorities": of_numbers(new.priority for _, new in by_key),
+            "places": of_numbers(place for place, _ in by_key),
         }
 
-    def end_with_heads(self, call: Call, write: End) -> bool:
-        """End a tenure and put its head records."""
-        parameters = {**given.end(write), **_columns(write.heads)}
-        return bool(self.ask(call, combined.end_with_heads, parameters, **_shape(write)))
+    def carry_out(self, call: Call, step: Step) -> Rows:
+        """Execute a step and write its records, in one statement."""
+        if not step.records:
+            return self.ask(call, step.build, step.parameters, **step.shape)
+        kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
+        return self.ask(call, combined.with_records, parameters, step=step.build, kinds=kinds, **step.shape)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next."""
         call = Call("complete and acquire next", end.key)
         began = self._begin(following.source)
         asked_from = self._marks.of(following.source)
-        ending = {**given.end(end), **_columns(end.heads)}
-        parameters = {**given.prefixed("ended_", self.timed(ending)), **self.queued(following)}
-        shape = {**_shape(end), "new_first": following.new_first, "by_key": following.key is not None}
-        rows = self.ask(call, combined.end_and_acquire, parameters, with_heads=bool(end.heads), **shape)
+        step = ending(end)
+        ended = step.parameters | _beside(step.records)
+        parameters = {**given.prefixed("ended_", self.timed(ended)), **self.queued(following)}
+        short = following.may_miss and following.key is None and self._short_way.is_worth_it(following.source)
+        look = {"new_first": following.new_first, "by_key": following.key is not None, "short": short}
+        rows = self.ask(call, combined.end_and_acquire, parameters, kinds=_kinds(step.records), **step.shape, **look)
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:
             return FusedAnswer(self.refusal(end.source, end.key))
         found = partition_of(row) if row[0] is not None else None
+        if found is None and short:
+            self._short_way.missed(following.source)
+            return FusedAnswer(Answer(True), missed=True)
         if following.key is None:
             self._marks.acquired(following.source, found, asked_from)
         return FusedAnswer(Answer(True), found)
 
-    def audited(self, call: Call, write: Act, held: bool) -> Rows:
-        """Carry out an action and audit it."""
-        statement = self.statement(combined.act_and_audit, self.database.dialect, write.action, held=held)
-        return self.execute(call, statement, given.act(write))
+
+def _beside(records: tuple[Record, ...]) -> dict[str, Any]:
+    """Return the parameters of all records."""
+    return {name: value for record in records for name, value in given.together(record).items()}
 
 
-def _shape(write: End) -> dict[str, Any]:
-    """Return which statement ends a tenure."""
-    return {
-        "slot": write.fence.token % 8,
-        "keep_progress": write.progress is KEEP,
-        "clear_staged": write.clear_staged,
-    }
+def _kinds(records: tuple[Record, ...]) -> tuple[type, ...]:
+    return tuple(type(record) for record in records)

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from airflow_coordination.leases.names import COPY
 from airflow_coordination.stores.calls import Call, no_schema
-from airflow_coordination.stores.facts import StoreFacts, check
+from airflow_coordination.stores.schema_version import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import build_beside_writers, shut_writers_out

@@ -19,9 +19,9 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.sql.database import Database, Run, original, run_on
-from airflow_coordination.stores.sql.queue import WriteQueue
 from airflow_coordination.stores.sql.sqlite_files import PRIVATE, check_neighbours, private_mode, tighten
 from airflow_coordination.stores.sql.statements import dialect
+from airflow_coordination.stores.sql.write_lock import WriteLock
 
 BUSY_SECONDS: Final = 5.0
 TURN_SECONDS: Final = 10.0
@@ -92,7 +92,7 @@ class SqliteDatabase(Database):
             raise SettingsError("store", str(url), "is not an absolute path", "Write sqlite:////absolute/path.db")
         self.file = Path(path)
         check_place(self.file)
-        self._queue = WriteQueue(Path(f"{path}-queue"), TURN_SECONDS, mode=lambda: private_mode(self.file))
+        self._queue = WriteLock(Path(f"{path}-queue"), TURN_SECONDS, mode=lambda: private_mode(self.file))
 
     def make_pool(self) -> Pool:
         """Return a pool of connections to the file, which must exist."""

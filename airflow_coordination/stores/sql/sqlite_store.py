@@ -7,8 +7,6 @@ import json
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.writes import (
     AcquireNext,
-    Act,
-    Action,
     Answer,
     Create,
     End,
@@ -17,14 +15,15 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, partition_of
+from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import acquire, create, owner, people
+from airflow_coordination.stores.sql.statements import acquire, create
+from airflow_coordination.stores.sql.statements.records import one
+from airflow_coordination.stores.sql.steps import Step, ending
 from airflow_coordination.stores.sql.store import SqlStore
 
 _NOT_THE_ENDED = "AND source_partition_key <> :ended_key"
-_HEAD_VALUES = f"VALUES ({', '.join(f':{field.column}' for field in GIVEN_OF_HEAD)}, :now)"
 
 
 class SqliteStore(SqlStore):
@@ -67,24 +66,28 @@ class SqliteStore(SqlStore):
         found = self.ask(call, create.compare_page, self._page(write, page))
         return int(found[0][0] or 0), tuple(key for _, key in found[1:])
 
-    def end_with_heads(self, call: Call, write: End) -> bool:
-        """End a tenure and put its head records in one transaction."""
+    def carry_out(self, call: Call, step: Step) -> Rows:
+        """Execute a step and write its records: in one transaction, if there are any."""
+        if not step.records:
+            return self.ask(call, step.build, step.parameters, **step.shape)
         self._ready()
         with self.database.transaction(call) as run:
-            return self._end_in(run, write)
+            return self._carry_out_in(run, step)
 
-    def _end_in(self, run: Run, write: End) -> bool:
-        applied = bool(run(self.ending(write), self.timed(given.end(write))))
-        if applied and write.heads:
-            for head in write.heads:
-                run(self.statement(owner.put_heads, _HEAD_VALUES), self.timed(given.head(head)))
-        return applied
+    def _carry_out_in(self, run: Run, step: Step) -> Rows:
+        rows = run(self.statement(step.build, self.database.dialect, **step.shape), self.timed(step.parameters))
+        for record in step.records if rows else ():
+            kind: type = type(record)
+            statement = self.statement(one, self.database.dialect, kind=kind)
+            for row in given.rows(record):
+                run(statement, self.timed(row))
+        return rows
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next in one transaction."""
         self._ready()
         with self.database.transaction(Call("complete and acquire next", end.key)) as run:
-            applied = self._end_in(run, end)
+            applied = bool(self._carry_out_in(run, ending(end)))
             rows = self._acquire_in(run, end, following) if applied else ()
         answer = Answer(True) if applied else self.refusal(end.source, end.key)
         return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
@@ -97,15 +100,3 @@ class SqliteStore(SqlStore):
         if following.key == end.key:
             return ()
         return run(self.statement(acquire.acquire_key, self.database.dialect), parameters)
-
-    def audited(self, call: Call, write: Act, held: bool) -> Rows:
-        """Carry out an action and audit it in one transaction."""
-        self._ready()
-        parameters = self.timed(given.act(write))
-        with self.database.transaction(call) as run:
-            rows = run(self.statement(people.act, self.database.dialect, write.action, held=held), parameters)
-            if rows:
-                run(self.statement(people.put_audit, self.database.dialect), parameters)
-            if rows and write.action is Action.RETRACT:
-                run(self.statement(people.retract_heads, self.database.dialect), parameters)
-        return rows

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.steps import possible
 from airflow_coordination.leases.supply import without_repeats
-from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import (
-    KEEP,
     AcquireHinted,
     AcquireNext,
     Act,
@@ -35,13 +35,14 @@ from airflow_coordination.leases.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.facts import StoreFacts
+from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
-from airflow_coordination.stores.sql.statements import acquire, order, owner, people, read, sweep
+from airflow_coordination.stores.sql.statements import acquire, order, owner, read, records, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
+from airflow_coordination.stores.sql.steps import Step, action, ending
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),
@@ -67,8 +68,6 @@ class SqlStore(ABC):
         self._clock = clock
         self._facts: StoreFacts | None = None
         self.statement = cache(self._statement)
-
-    # -- what it is -------------------------------------------------------------------------------------------
 
     @property
     def store_id(self) -> str:
@@ -118,8 +117,6 @@ class SqlStore(ABC):
             self._facts = read_facts(self.database, self.description)
         return self._facts
 
-    # -- executing --------------------------------------------------------------------------------------------
-
     def _statement(self, build: Callable[..., str], *arguments: Any, **options: Any) -> Statement:
         return self.database.dialect.statement(build(*arguments, **options))
 
@@ -135,8 +132,6 @@ class SqlStore(ABC):
     def ask(self, call: Call, build: Callable[..., str], parameters: dict[str, Any], **options: Any) -> Rows:
         """Execute the statement that ``build`` makes for this dialect, and return its rows."""
         return self.execute(call, self.statement(build, self.database.dialect, **options), parameters)
-
-    # -- steps ------------------------------------------------------------------------------------------------
 
     def register(self, source: str, facts: dict[str, Any]) -> None:
         """Record or refresh a source and what is known of it."""
@@ -192,8 +187,16 @@ class SqlStore(ABC):
         return partition_of(rows[0]) if rows else None
 
     def acquire(self, write: AcquireHinted | Retake) -> Answer:
-        """Acquire one known partition."""
-        build = acquire.retake if isinstance(write, Retake) else acquire.acquire_hinted
+        """Acquire one known partition; one that nobody holds by a shorter statement, which mostly finds it."""
+        if isinstance(write, AcquireHinted):
+            free = self._acquire_known(acquire.acquire_free, write)
+            seen = free.partition
+            if free.applied or seen is None or seen.token != write.token or seen.status is not PartitionStatus.ASSIGNED:
+                return free
+            return self._acquire_known(acquire.acquire_hinted, write)
+        return self._acquire_known(acquire.retake, write)
+
+    def _acquire_known(self, build: Callable[[Dialect], str], write: AcquireHinted | Retake) -> Answer:
         rows = self.ask(Call("acquire", write.key), build, given.acquire_known(write))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
@@ -215,22 +218,13 @@ class SqlStore(ABC):
         """Return the answer to a refused write, with the partition as it is now."""
         return Answer(False, self.get(source, key))
 
-    def ending(self, write: End) -> Statement:
-        """Return the statement of an ending, without its head records."""
-        slot = write.fence.token % 8
-        options = {"keep_progress": write.progress is KEEP, "clear_staged": write.clear_staged}
-        return self.statement(owner.end, self.database.dialect, slot, **options)
-
     def end(self, write: End) -> bool:
-        """End a tenure and move its head records in one step; return whether it was applied."""
-        call = Call(str(write.outcome), write.key)
-        if write.heads:
-            return self.end_with_heads(call, write)
-        return bool(self.execute(call, self.ending(write), given.end(write)))
+        """End a tenure with all that its ending writes; return whether it was applied."""
+        return bool(self.carry_out(Call(str(write.outcome), write.key), ending(write)))
 
     @abstractmethod
-    def end_with_heads(self, call: Call, write: End) -> bool:
-        """End a tenure and put its head records in the same step."""
+    def carry_out(self, call: Call, step: Step) -> Rows:
+        """Execute a step, and write its records in the same commit; return its rows, none if it was refused."""
 
     @abstractmethod
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -247,17 +241,10 @@ class SqlStore(ABC):
 
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step."""
-        held = write.seen.status is PartitionStatus.ASSIGNED
-        if not allowed(Event[write.action.name], write.seen.status):
+        if not possible(write):
             return self.refusal(write.source, write.key)
-        rows = self.audited(Call(str(write.action), write.key), write, held)
+        rows = self.carry_out(Call(str(write.action), write.key), action(write))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
-
-    @abstractmethod
-    def audited(self, call: Call, write: Act, held: bool) -> Rows:
-        """Carry out an action with its audit record; return the partition's row if it was applied."""
-
-    # -- reading ----------------------------------------------------------------------------------------------
 
     def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: object) -> list[Partition]:
         rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
@@ -326,7 +313,7 @@ class SqlStore(ABC):
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
         call = Call("read the audit", key, writes=False)
-        rows = self.ask(call, people.list_audit, {"source": source, "key": key})
+        rows = self.ask(call, records.list_audit, {"source": source, "key": key})
         return [
             {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
             for found, at, action, by, why in rows

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.partition import Outcome, PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
 
@@ -59,15 +60,15 @@ class Acquisition:
     @pytest.mark.parametrize("swept", [False, True], ids=["unswept", "swept"])
     def test_s9_the_order_is_the_same_whether_swept_or_not(self, bench: Workbench, swept: bool) -> None:
         bench.create(*"abcdefgh")
-        for key, minutes in (("b", 3), ("a", 2)):
+        for key, minutes in (("a", 3), ("b", 2)):
             bench.close(bench.acquire(key), reopen_after=minutes * MINUTE)
-        bench.acquire("d", timeout=2 * MINUTE)
-        bench.acquire("c", timeout=MINUTE)
+        bench.acquire("c", timeout=2 * MINUTE)
+        bench.acquire("d", timeout=MINUTE)
         bench.clock.advance(4 * MINUTE)
         if swept:
             bench.sweep()
         bench.acquire("h")
-        assert bench.drained() == ["c", "d", "a", "b", "e", "f", "g"]
+        assert bench.drained() == ["d", "c", "b", "a", "e", "f", "g"]
 
     def test_s9_a_swept_and_an_unswept_one_stand_in_one_line(self, bench: Workbench) -> None:
         bench.create(*"abcd")
@@ -100,8 +101,8 @@ class Acquisition:
         bench.create(*"abcd")
         a, b, _c = (bench.acquire(key) for key in "abc")
         bench.clock.advance(MINUTE)
-        bench.give_up(b)
-        bench.fail(a, delay=MINUTE)
+        bench.give_up(a)
+        bench.fail(b, delay=MINUTE)
         bench.clock.advance(MINUTE)
         bench.act(Action.RELEASE, "c")
         assert bench.drained() == ["a", "b", "c", "d"]

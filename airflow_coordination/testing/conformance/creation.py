@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.partition import RING_SIZE, PartitionIdentifier, PartitionStatus, Rank
+from airflow_coordination.leases.fence import RING_SIZE
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence
 
@@ -73,11 +75,12 @@ class Creation:
 
     def test_sources_are_apart(self, bench: Workbench) -> None:
         other = Workbench(bench.store, bench.clock, source="prefix|flights|PARTITION")
-        bench.create("k")
+        bench.create("k", "by key")
         assert other.store.get(other.source, "k") is None
         assert other.next() is None
-        assert other.create("k") == Created(created=1)
-        assert bench.drained() == other.drained() == ["k"]
+        assert other.create("k", "by key") == Created(created=2)
+        bench.acquire("by key")
+        assert (bench.drained(), other.drained()) == (["k"], ["k", "by key"])
 
     def test_e17_what_other_sources_have_says_nothing(self, bench: Workbench) -> None:
         """E17: neither a tombstone nor another payload under the same key."""

@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.partition import RING_SIZE, Outcome, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.fence import RING_SIZE
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import KEEP, Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence, owner
 

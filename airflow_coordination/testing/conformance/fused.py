@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head
 
@@ -61,6 +63,27 @@ class Fused:
         answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
         assert answer.next == bench.get("c")
 
+    @pytest.mark.parametrize("earlier", ["crashed", "swept", "reopened", "due", "returned", "delayed"])
+    def test_a_second_half_that_may_miss_passes_over_nothing(
+        self, bench: Workbench, following: AcquireNext, earlier: str
+    ) -> None:
+        bench.create("a", "b", "new")
+        _let_wait(bench, earlier)
+        held = bench.acquire("a")
+        wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, may_miss=True)
+        answer = bench.store.complete_and_acquire(bench.completing(held), wanted)
+        assert answer.ended.applied
+        assert answer.missed is (answer.next is None)
+        assert bench.get("new").status is PartitionStatus.UNASSIGNED
+        assert (answer.next or bench.acquire()).key == "b"
+
+    def test_a_second_half_that_may_miss_finds_what_is_new(self, bench: Workbench, following: AcquireNext) -> None:
+        bench.create("a", "b", "c")
+        wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, may_miss=True)
+        answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
+        assert answer.next == bench.get("b")
+        assert not answer.missed
+
     def test_starting_at_new_in_the_second_half(self, bench: Workbench, following: AcquireNext) -> None:
         bench.create("crashed", "a", "new")
         bench.acquire("crashed")
@@ -69,3 +92,20 @@ class Fused:
         answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
         assert answer.next is not None
         assert answer.next.key == "new"
+
+
+def _let_wait(bench: Workbench, how: str) -> None:
+    """Let "b" wait so that it goes before what is new, although it was created later than "a"."""
+    held = bench.acquire("b")
+    if how in ("crashed", "swept"):
+        bench.expire()
+    elif how in ("reopened", "due"):
+        bench.close(held, timedelta(seconds=5))
+        bench.clock.advance(6)
+    elif how == "returned":
+        bench.give_up(held)
+    else:
+        bench.fail(held, timedelta(seconds=5))
+        bench.clock.advance(6)
+    if how in ("swept", "reopened"):
+        bench.sweep()

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.partition import Outcome, PartitionStatus
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head, without_time
 

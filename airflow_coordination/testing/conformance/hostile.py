@@ -9,8 +9,9 @@ from typing import Final
 
 import pytest
 
-from airflow_coordination.leases.partition import PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.results import Created
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
 
 HOSTILE_KEYS: Final = (

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_coordination.leases.partition import Outcome, Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence
@@ -194,5 +195,9 @@ class People:
 
     def test_a_refused_action_is_not_audited(self, bench: Workbench) -> None:
         bench.create("k")
-        assert not bench.store.act(bench.acting(Action.RELEASE, bench.get("k"))).applied
+        seen = bench.get("k")
+        assert not bench.store.act(bench.acting(Action.RELEASE, seen)).applied
         assert list(bench.store.audit(bench.source, "k")) == []
+        assert bench.store.act(bench.acting(Action.PARK, seen)).applied
+        assert not bench.store.act(bench.acting(Action.RESET, seen)).applied, "somebody was faster"
+        assert [line["action"] for line in bench.store.audit(bench.source, "k")] == ["park"]

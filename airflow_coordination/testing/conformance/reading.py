@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, owner
 

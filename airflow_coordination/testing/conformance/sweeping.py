@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import Partition, PartitionStatus, Rank
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench, fence
 
 S = PartitionStatus
@@ -54,8 +55,8 @@ class Sweeping:
     def test_a_sweep_takes_at_most_its_limit_of_each(self, bench: Workbench) -> None:
         bench.create(*(f"{kind}-{number}" for kind in ("closed", "lost") for number in range(5)))
         for number in range(5):
-            bench.close(bench.acquire(f"closed-{number}"))
-            bench.acquire(f"lost-{number}")
+            bench.close(bench.acquire(f"closed-{number}"), reopen_after=2 * MINUTE)
+            bench.acquire(f"lost-{number}", timeout=MINUTE)
         bench.expire()
         assert [bench.sweep(limit=2) for _ in range(4)] == [
             Swept(reopened=2, reclaimed=2),
@@ -121,3 +122,14 @@ class Sweeping:
         bench.expire()
         assert bench.sweep(limit=1) == Swept(reclaimed=1)
         assert [other.get(held.key) for held in before] == before
+
+    def test_e17_a_sweep_is_not_held_up_by_renewed_leases(self, bench: Workbench) -> None:
+        """E17: an index may still have the time at which a lease would have ended; that uses up a limit once."""
+        renewed = bench.new("renewed")
+        bench.clock.advance(MINUTE)
+        bench.new("lost")
+        bench.clock.advance(3 * MINUTE)
+        bench.renew(renewed)
+        bench.clock.advance(7 * MINUTE)
+        assert Swept(reclaimed=1) in [bench.sweep(limit=1), bench.sweep(limit=1)]
+        assert bench.get("renewed").status is S.ASSIGNED

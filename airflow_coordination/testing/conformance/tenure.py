@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.partition import Outcome, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action, Answer
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, fence, owner
 
@@ -57,7 +58,8 @@ class Tenure:
 
     @pytest.mark.parametrize("name", OWNER_WRITES)
     def test_s2_the_token_alone_does_not_own(self, bench: Workbench, name: str) -> None:
-        held = bench.new("k")
+        bench.renew(bench.new("k"))
+        held = bench.get("k")
         assert not OWNER_WRITES[name](bench, replace(held, nonce="another")).applied
         assert bench.get("k") == held
 

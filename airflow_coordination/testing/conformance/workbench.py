@@ -11,9 +11,11 @@ from typing import Any
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.documents import encode_payload, encode_progress
-from airflow_coordination.leases.partition import Fence, Outcome, Owner, Partition, PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Created, HeadRecord, Swept
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,

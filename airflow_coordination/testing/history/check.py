@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import RING_SIZE
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain

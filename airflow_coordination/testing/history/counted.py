@@ -9,8 +9,8 @@ from typing import ClassVar
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Metric
-from airflow_coordination.leases.partition import Lease
 
 
 class CountedCoordinator(SourceCoordinator):

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from airflow_coordination.testing.history.model import Model, State
+from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.state import State
 
 MAX_STEPS: Final = 200_000
 _SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})

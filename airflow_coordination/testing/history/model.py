@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Output, Told
+from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.state import (
+    ABSENT,
+    ASSIGNED,
+    CLOSED,
+    COMPLETED,
+    FREED,
+    UNASSIGNED,
+    State,
+    merged,
+)
 
-Digests = tuple[str, ...]
-Creator = tuple[str, int] | None
-SLACK: Final = 1e-3
-"""Seconds by which two readings of one clock may differ when they are written as numbers."""
 MOST_UNHEARD: Final = 3
 """Acquisitions without an answer that are looked for between two calls on one partition, before a person's action."""
 
-ABSENT, UNASSIGNED, ASSIGNED, CLOSED, COMPLETED = "absent", "UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"
-FREED = "freed"
-"""Its lease was reclaimed: UNASSIGNED, or parked if that was one too many."""
 _ACTIONS: Final = {
     Kind.RELEASE: (ASSIGNED,),
     Kind.REOPEN: (CLOSED, UNASSIGNED, FREED),
@@ -32,84 +35,6 @@ _ACTIONS: Final = {
     Kind.RETRACT: (UNASSIGNED, CLOSED, COMPLETED, FREED),
     Kind.DELETE: (UNASSIGNED, ASSIGNED, CLOSED, COMPLETED, FREED),
 }
-
-
-class State(NamedTuple):
-    """One partition.
-
-    :param token: the highest token that is surely given.
-    :param nonce: of the tenure that goes on, or that went on last.
-    :param writer: the process that made the tenure's last chain write, empty before the first.
-    :param chain: that write's number.
-    :param staged: blocks saved since the last publication.
-    :param published: dataset, generation and digests of what readers see.
-    :param generation: grows with create, reset, and close without state.
-    :param creator: process and number of the call that created it, remembered when it is deleted.
-    :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
-    :param wrote: whether the tenure's owner has surely written, a renewal too: only then its loss counts.
-    :param lost: the fewest and the most leases that may have been lost in a row.
-    :param limit: so many of them park it: the tenure's own limit, ``None`` where nobody has heard it.
-    :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
-        of it, may find it too and give it back, until the owner's first write.
-    """
-
-    status: str = ABSENT
-    token: int = 0
-    nonce: str = ""
-    writer: str = ""
-    chain: int = -1
-    progress: str | None = None
-    staged: tuple[Output, ...] = ()
-    published: tuple[tuple[str, int, Digests], ...] = ()
-    generation: int = 0
-    closed: int = 0
-    failures: int = 0
-    free_at: float = 0.0
-    creator: Creator = None
-    wrote: bool = False
-    lost: tuple[int, int] = (0, 0)
-    limit: int | None = None
-    found: int = 0
-
-    def held_under(self, fence: tuple[int, str] | None) -> bool:
-        """Return condition *F*."""
-        return self.status == ASSIGNED and (self.token, self.nonce) == fence
-
-    @property
-    def returnable(self) -> bool:
-        """Whether a giving back may be on its way."""
-        return self.status == ASSIGNED and self.token == self.found and not self.writer
-
-    def due(self, moment: float) -> bool:
-        """Return whether its time may have come by ``moment``."""
-        return self.free_at <= moment + SLACK
-
-
-def merged(known: tuple[Output, ...], new: tuple[Output, ...]) -> tuple[Output, ...]:
-    """Return ``known`` and ``new``, each once, a follower in the place of what it follows."""
-    blocks = list(known)
-    for block in new:
-        names = [(one.dataset, one.digest) for one in blocks]
-        if (block.dataset, block.digest) in names:
-            continue
-        if (block.dataset, block.follows) in names:
-            blocks[names.index((block.dataset, block.follows or ""))] = block
-        else:
-            blocks.append(block)
-    return tuple(blocks)
-
-
-def publish(state: State, new: tuple[Output, ...]) -> tuple[tuple[str, int, Digests], ...]:
-    """Return what readers see after an ending that publishes ``new``: it replaces, or adds in its own generation."""
-    published = {dataset: (generation, digests) for dataset, generation, digests in state.published}
-    blocks = merged(state.staged, new)
-    for dataset in dict.fromkeys(block.dataset for block in blocks):
-        mine = [block for block in blocks if block.dataset == dataset]
-        generation, before = published.get(dataset, (-1, ()))
-        adds = generation == state.generation or any(block.mode == "append" for block in mine)
-        known = tuple(Output(dataset, digest) for digest in before) if adds else ()
-        published[dataset] = (state.generation, tuple(block.digest for block in merged(known, tuple(mine))))
-    return tuple((dataset, *seen) for dataset, seen in sorted(published.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +61,6 @@ class Model:
             return iter([state] if state.status == ABSENT else [])
         return _STEPS[made.kind](self, state, made)
 
-    # -- acquiring --------------------------------------------------------------------------------------------
-
     def _acquire(self, state: State, made: Operation) -> Iterator[State]:
         if state.status in (UNASSIGNED, FREED, CLOSED, ASSIGNED) and state.due(made.answered):
             yield from self._grant(state, made)
@@ -152,13 +75,13 @@ class Model:
 
     def _grant(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
-            yield _taken(state, state.token + 1, made.invoked)
+            yield state.taken(state.token + 1, made.invoked)
             return
         found = made.result
         limit = found.get("limit")
-        if found["token"] <= state.token or _is_at_its_last(state) or made.given.get("limit", limit) != limit:
+        if found["token"] <= state.token or state.is_at_its_last or made.given.get("limit", limit) != limit:
             return
-        taken = _taken(state, found["token"], found["expires"])
+        taken = state.taken(found["token"], found["expires"])
         if _same_work(taken, made):
             yield _counted(taken, made)._replace(nonce=found["nonce"], limit=limit)
 
@@ -172,8 +95,6 @@ class Model:
             yield _prolonged(known, made)._replace(wrote=True)  # now it is known who took it
         elif made.result["token"] > state.token:  # an acquisition without an answer, found by the task's next try
             yield from (taken._replace(found=taken.token, wrote=True) for taken in self._acquire(state, made))
-
-    # -- owning -----------------------------------------------------------------------------------------------
 
     def _begin(self, state: State, made: Operation) -> Iterator[State]:
         if not state.held_under(made.fence):
@@ -194,7 +115,7 @@ class Model:
 
     def _complete(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
-            published = publish(state, made.given["blocks"])
+            published = state.publishing(made.given["blocks"])
             done = state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
             yield done._replace(failures=0, lost=(0, 0))
 
@@ -207,7 +128,7 @@ class Model:
         yield state._replace(
             status=COMPLETED if done else CLOSED,
             staged=(),
-            published=publish(state, made.given["blocks"]),
+            published=state.publishing(made.given["blocks"]),
             closed=count,
             failures=0,
             lost=(0, 0),
@@ -240,20 +161,18 @@ class Model:
             if state.writer not in ("", made.process):
                 yield state
         elif state.due(made.answered):
-            yield _reclaimed(state)
-
-    # -- creating, acting, looking ----------------------------------------------------------------------------
+            yield state.reclaimed()
 
     def _create(self, state: State, made: Operation) -> Iterator[State]:
         if state.status != ABSENT:
             yield state
         elif state.creator != (made.process, made.number):
-            yield _fresh(state, (made.process, made.number))
+            yield state.fresh((made.process, made.number))
 
     def _act(self, state: State, made: Operation) -> Iterator[State]:
         for before in _unseen(state, made):
             if before.status in _ACTIONS[made.kind] and not (made.kind is Kind.RETRACT and before.staged):
-                after = _acted(before, made.kind)
+                after = before.acted_on(made.kind)
                 if made.told is Told.UNKNOWN or after.token <= made.result.get("token", after.token):
                     yield after
 
@@ -267,8 +186,8 @@ class Model:
             if before.token == found["token"] and _shows(before, made) and _same_work(before, made):
                 yield _counted(before, made)
         if found["token"] > state.token and state.due(made.answered):
-            taken = _taken(state, found["token"], 0.0)
-            taken = taken if found["status"] == ASSIGNED else _reclaimed(taken)
+            taken = state.taken(found["token"], 0.0)
+            taken = taken if found["status"] == ASSIGNED else taken.reclaimed()
             if _same_work(taken, made):
                 yield _counted(taken, made)
 
@@ -299,42 +218,6 @@ def _prolonged(state: State, made: Operation) -> State:
     return state._replace(free_at=max(state.free_at, expires)) if expires else state
 
 
-def _taken(state: State, token: int, free_at: float) -> State:
-    """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
-    return state._replace(
-        status=ASSIGNED,
-        token=token,
-        nonce="?",
-        writer="",
-        chain=-1,
-        free_at=free_at,
-        wrote=False,
-        lost=_lost(state, token - state.token - 1),
-        limit=None,
-    )
-
-
-def _lost(state: State, unheard: int = 0) -> tuple[int, int]:
-    """Return the leases lost in a row when the state's own is, if it has one, and ``unheard`` tenures after it."""
-    least, most = state.lost
-    held = state.status == ASSIGNED
-    return least + (held and state.wrote), most + held + unheard
-
-
-def _is_at_its_last(state: State) -> bool:
-    """Return whether the lease surely parks the partition when it is lost, so that nobody takes it over."""
-    return state.status == ASSIGNED and state.wrote and state.limit is not None and _lost(state)[0] >= state.limit
-
-
-def _reclaimed(state: State) -> State:
-    """Return the state when its lease was lost: parked by the lease's own limit, free, or nobody can tell which."""
-    after = state._replace(status=FREED, free_at=0.0, lost=_lost(state))
-    if _is_at_its_last(state):
-        return after._replace(status=CLOSED, free_at=NEVER)
-    surely_free = state.limit is not None and after.lost[1] < state.limit
-    return after._replace(status=UNASSIGNED) if surely_free else after
-
-
 def _counted(state: State, made: Operation) -> State:
     """Return the state when it was read how many leases are lost."""
     lost = made.result.get("lost")
@@ -359,14 +242,14 @@ def _unseen(state: State, made: Operation) -> Iterator[State]:
     if not state.due(made.answered):
         return
     if state.status == ASSIGNED:
-        yield _reclaimed(state)
+        yield state.reclaimed()
     if state.status == CLOSED:  # a sweep reopened it
         yield state._replace(status=UNASSIGNED)
     if state.status in (ASSIGNED, CLOSED, UNASSIGNED, FREED):  # acquisitions without an answer took it
         for token in range(state.token + 1, state.token + 1 + MOST_UNHEARD):
-            taken = _taken(state, token, state.free_at)
+            taken = state.taken(token, state.free_at)
             yield taken
-            yield _reclaimed(taken)
+            yield taken.reclaimed()
 
 
 def _shows(state: State, made: Operation) -> bool:
@@ -376,27 +259,6 @@ def _shows(state: State, made: Operation) -> bool:
     if state.status == CLOSED and (state.free_at == NEVER) != parked:
         return False
     return bool(status == state.status)
-
-
-def _fresh(state: State, creator: Creator) -> State:
-    """Return a new life of the partition: tokens go on, and what is published stays."""
-    return State(UNASSIGNED, state.token, published=state.published, generation=state.generation + 1, creator=creator)
-
-
-def _acted(state: State, kind: Kind) -> State:
-    """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
-    state = state._replace(token=state.token + (state.status == ASSIGNED or kind is Kind.DELETE))
-    if kind is Kind.RETRACT:
-        published = tuple((dataset, generation, ()) for dataset, generation, _ in state.published)
-        return state._replace(published=published)
-    if kind is Kind.PARK:
-        return state._replace(status=CLOSED, free_at=NEVER)
-    if kind is Kind.DELETE:
-        return State(token=state.token, published=state.published, generation=state.generation, creator=state.creator)
-    if kind is Kind.RESET:
-        return _fresh(state, state.creator)
-    free = state._replace(status=UNASSIGNED, free_at=0.0)
-    return free._replace(failures=0, lost=(0, 0)) if kind is Kind.REOPEN else free
 
 
 Step = Callable[[Model, State, Operation], Iterator[State]]

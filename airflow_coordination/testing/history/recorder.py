@@ -15,9 +15,11 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
 )
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.partition import Fence, Lease, Partition
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.supply import Supplied, Supplier, SupplierRun, identified
 from airflow_coordination.leases.writes import Action
@@ -71,8 +73,6 @@ class RecordedCoordinator:
     def __init__(self, coordinator: SourceCoordinator, log: MemoryLog, process: str) -> None:
         self.coordinator, self.log, self.process = coordinator, log, process
 
-    # -- acquiring --------------------------------------------------------------------------------------------
-
     def get_next_partition(self, hint: str | None = None) -> Lease | None:
         """See :meth:`SourceCoordinator.get_next_partition`; its supplier is called with :meth:`run_supplier`."""
         made = self._call(Kind.ACQUIRE, given=self._limit)
@@ -100,8 +100,6 @@ class RecordedCoordinator:
             return held(lease)
 
         return self._told(made, lambda: self.coordinator.begin(key, fence), begun)
-
-    # -- owning -----------------------------------------------------------------------------------------------
 
     def renew(self, lease: Lease) -> Lease:  # noqa: D102
         made = self._call(Kind.RENEW, lease.key, lease.fence)
@@ -153,8 +151,6 @@ class RecordedCoordinator:
     def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:  # noqa: D102
         made = self._call(Kind.GIVE_UP, key, fence, {"after": None, "for": "dead owner"})
         return self._ended(made, lambda: self.coordinator.give_up_for_dead_owner(key, fence))
-
-    # -- creating, acting, looking ----------------------------------------------------------------------------
 
     def create_partitions(self, keys: Sequence[str]) -> Created:  # noqa: D102
         made = [self._call(Kind.CREATE, key) for key in dict.fromkeys(keys)]
@@ -216,8 +212,6 @@ class RecordedCoordinator:
     def _limit(self) -> Result:
         """What is given with every acquisition: the limit that is to travel with the lease."""
         return {"limit": self.coordinator.settings.max_lost_leases}
-
-    # -- noting -----------------------------------------------------------------------------------------------
 
     def _call(self, kind: Kind, key: str = "", fence: Fence | None = None, given: Result = NO_RESULT) -> Operation:
         under = (fence.token, fence.nonce) if fence else None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.airflow.given import store_dag
+from tests.integration.airflow.setup import store_dag
 
 SUBMIT = """\
 #!{python}

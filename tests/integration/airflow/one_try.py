@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from tests.integration.airflow.given import store_dag
+from tests.integration.airflow.setup import store_dag
 
 DAG_ID = "one_try"
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pyspark
 
+from tests.engines.ports import free_ports
 from tests.integration.spark.drivers import JAVA_OPTIONS, eventually
-from tests.system.harness import free_ports, marked
+from tests.system.harness import marked
 
 HOME = Path(pyspark.__file__).parent
 HOST = "127.0.0.1"

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus
 from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, write_submit
-from tests.integration.airflow.given import flights_behind
+from tests.integration.airflow.setup import flights_behind
 from tests.integration.spark.drivers import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(400)]

@@ -8,6 +8,7 @@ import re
 
 import pytest
 import structlog
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -15,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.operators import LeasedSparkSubmitOperator
-from airflow_coordination.operators.choice import Memory
+from airflow_coordination.submission.task_memory import TaskMemory
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -120,24 +121,26 @@ def test_a_lease_is_given_back_when_airflow_cannot_be_told_of_it(process, flight
     def silence(*_, **__):
         raise ConnectionError("the API server does not answer")
 
-    monkeypatch.setattr(Memory, "remember", silence)
+    monkeypatch.setattr(TaskMemory, "remember", silence)
     assert process("raise SystemExit('never runs')").state == "failed"
     partition = flights.partition("a")
     assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 0)
 
 
-@pytest.mark.parametrize("moment", ["_hand_over", "_work"])
+@pytest.mark.parametrize(
+    ("kind", "moment"), [(LeasedSparkSubmitOperator, "_hand_over"), (SparkSubmitOperator, "execute")]
+)
 def test_l2_a_task_that_is_ended_before_it_submits_gives_its_lease_back(
-    process, flights, monkeypatch, tmp_path, moment
+    process, flights, monkeypatch, tmp_path, kind, moment
 ):
     """Airflow's signal may come at any time, not only while a driver runs."""
-    before = getattr(LeasedSparkSubmitOperator, moment)
+    before = getattr(kind, moment)
 
     def ended(operator, *arguments):
         operator.on_kill()
         return before(operator, *arguments)
 
-    monkeypatch.setattr(LeasedSparkSubmitOperator, moment, ended)
+    monkeypatch.setattr(kind, moment, ended)
     ran = tmp_path / "ran"
     assert process(f"open({str(ran)!r}, 'w')", complete_on_success=True).state == "failed"
     assert not ran.exists()

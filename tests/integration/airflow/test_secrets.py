@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
-from tests.integration.airflow.given import flights_behind
+from tests.integration.airflow.setup import flights_behind
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

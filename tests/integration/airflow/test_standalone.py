@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.leases import Outcome, PartitionIdentifier, PartitionStatus, SourceCoordinator
+from tests.engines.ports import free_ports
 from tests.integration.airflow.one_try import next_try
 from tests.integration.airflow.standalone import HOME, HOST, standalone_cluster
-from tests.integration.spark.drivers import JAVA_OPTIONS, eventually
-from tests.system.harness import free_ports, marked
+from tests.integration.spark.drivers import eventually
+from tests.system.harness import marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -44,7 +45,6 @@ def flights(store_url, monkeypatch, cluster):
     from airflow_coordination.stores import open_store
 
     monkeypatch.setenv("SPARK_LOCAL_IP", HOST)
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", JAVA_OPTIONS)
     for mode in ("client", "cluster"):
         monkeypatch.setenv(f"AIRFLOW_CONN_SPARK_{mode.upper()}", cluster.connection(mode))
     coordinator = SourceCoordinator(open_store(store_url), "flights", "test")

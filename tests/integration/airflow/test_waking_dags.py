@@ -16,7 +16,6 @@ def run(run_dag, monkeypatch):
 
     spark = '{"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}'
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", spark)
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     monkeypatch.delenv("AIRFLOW_CONN_COORDINATION_DEFAULT", raising=False)
 
     def run_example(file, dag_id):

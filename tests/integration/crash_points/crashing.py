@@ -9,7 +9,7 @@ from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault
 from tests.integration.crash_points.killable import Faults, Opens
 from tests.integration.crash_points.operations import Operation
-from tests.integration.crash_points.scenes import Scene
+from tests.integration.crash_points.setup import Setup
 
 CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
 LOST = (Fault.APPLIED, Fault.NOT_APPLIED, Fault.APPLIED_LATE)
@@ -32,19 +32,19 @@ class Crashes:
         self.runs += 1
         operation = self._operation
         source, settings = f"run-{self.runs}", operation.settings
-        scene = Scene(self._plain.process, source, self._clock, settings, operation.passes, operation.steps)
-        operate = operation.prepare(scene)
+        setup = Setup(self._plain.process, source, self._clock, settings, operation.passes, operation.steps)
+        operate = operation.prepare(setup)
         dying, living = self._opens({**operation.faults, **faults}), self._opens({})
         try:
-            operate(scene.process(store=dying.process))
+            operate(setup.process(store=dying.process))
         except Crash:
             assert dying.crashed
         dying.end()
-        survivor = scene.process(3, living.process, self._task)
-        operation.recover(scene, survivor)
-        scene.drain(survivor)
+        survivor = setup.process(3, living.process, self._task)
+        operation.recover(setup, survivor)
+        setup.drain(survivor)
         living.end()
-        return scene.account() | {"counts": operation.counts(scene, scene.process())}, dying.calls, dying.crashed
+        return setup.account() | {"counts": operation.counts(setup, setup.process())}, dying.calls, dying.crashed
 
     def at_every_call(self) -> int:
         """End the process before and after each call; return how many calls there are."""

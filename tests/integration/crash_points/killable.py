@@ -16,9 +16,9 @@ from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.testing.dynamodb_faults import Fault as Request
-from airflow_coordination.testing.dynamodb_faults import FaultyClient, at
 from airflow_coordination.testing.forwarding import ForwardingStore
+from tests.faults.dynamodb_client import Fault as Request
+from tests.faults.dynamodb_client import FaultyClient, at
 
 PAGE: Final = 2
 """How many partitions the stores create in one call here, so that few make several pages."""

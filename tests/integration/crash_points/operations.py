@@ -8,14 +8,14 @@ from typing import Any
 
 from airflow_coordination.leases import Checkpoint, Partition, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.testing.crash import Fault
-from tests.integration.crash_points.scenes import LEASE, MINUTE, Scene, acquired
+from tests.integration.crash_points.setup import LEASE, MINUTE, Setup, acquired
 
 Operate = Callable[[SourceCoordinator], object]
 """Carries the operation out in the process that dies."""
 MONTHS = 4
 
 
-def nothing(scene: Scene, one: SourceCoordinator) -> None:
+def nothing(setup: Setup, one: SourceCoordinator) -> None:
     """Leave it to the next try's ordinary work."""
 
 
@@ -26,7 +26,7 @@ class Operation:
     :param name: for people.
     :param prepare: does what goes before without any fault; returns the operation.
     :param recover: what a new process does first, before it works on as usual.
-    :param passes: see :class:`Scene`, here and below.
+    :param passes: see :class:`Setup`, here and below.
     :param settings: of the coordinator.
     :param faults: met in every run, besides the crash.
     :param counts: what else must be the same, of each partition.
@@ -34,17 +34,14 @@ class Operation:
     """
 
     name: str
-    prepare: Callable[[Scene], Operate]
-    recover: Callable[[Scene, SourceCoordinator], object] = nothing
+    prepare: Callable[[Setup], Operate]
+    recover: Callable[[Setup, SourceCoordinator], object] = nothing
     passes: int | None = None
     steps: int = 2
     settings: dict[str, Any] = field(default_factory=dict)
     faults: dict[int, Fault] = field(default_factory=dict)
-    counts: Callable[[Scene, SourceCoordinator], object] = lambda scene, one: None
+    counts: Callable[[Setup, SourceCoordinator], object] = lambda setup, one: None
     takes_back: str = ""
-
-
-# -- creating -------------------------------------------------------------------------------------------------------
 
 
 def months(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
@@ -56,60 +53,58 @@ def months(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
     state["last"] = MONTHS
 
 
-def supply_again(scene: Scene, one: SourceCoordinator) -> None:
+def supply_again(setup: Setup, one: SourceCoordinator) -> None:
     """Run the supplier at the next chance: at once where the lease was given back, else when it is over."""
     if not one.run_supplier(months).ran:
-        scene.clock.advance(LEASE)
+        setup.clock.advance(LEASE)
         assert one.run_supplier(months).ran, "a dead supplier was not replaced when its lease was over"
 
 
-def create_five(scene: Scene, one: SourceCoordinator) -> object:
+def create_five(setup: Setup, one: SourceCoordinator) -> object:
     return one.create_partitions(f"k{n}" for n in range(5))
 
 
 SUPPLYING = (
-    Operation("run the supplier", lambda scene: lambda one: one.run_supplier(months), supply_again, steps=0),
+    Operation("run the supplier", lambda setup: lambda one: one.run_supplier(months), supply_again, steps=0),
     Operation(
         "get the next with a supplier",
-        lambda scene: lambda one: one.get_next_partition(supplier=months),
+        lambda setup: lambda one: one.get_next_partition(supplier=months),
         supply_again,
         steps=0,
     ),
-    Operation("create several pages", lambda scene: lambda one: create_five(scene, one), create_five, steps=0),
+    Operation("create several pages", lambda setup: lambda one: create_five(setup, one), create_five, steps=0),
 )
 
-# -- owning ---------------------------------------------------------------------------------------------------------
 
-
-def started(scene: Scene, *keys: str) -> SourceCoordinator:
+def started(setup: Setup, *keys: str) -> SourceCoordinator:
     """Return the first try, on a source with these partitions."""
-    one = scene.process()
+    one = setup.process()
     one.create_partitions(keys)
     return one
 
 
-def ending(scene: Scene) -> Operate:
+def ending(setup: Setup) -> Operate:
     """End a tenure that has saved a block, of a partition that has published before where it closes."""
-    one = started(scene, "a", "b")
+    one = started(setup, "a", "b")
     lease = acquired(one.acquire_partition("a"))
-    if scene.passes is not None:
-        scene.work(one, lease)
-        scene.clock.advance(MINUTE)
+    if setup.passes is not None:
+        setup.work(one, lease)
+        setup.clock.advance(MINUTE)
         lease = acquired(one.acquire_partition("a"))
-    lease = scene.step(one, scene.step(one, lease), 1)
-    return lambda dying: scene.end(dying, lease)
+    lease = setup.step(one, setup.step(one, lease), 1)
+    return lambda dying: setup.end(dying, lease)
 
 
-def fused(scene: Scene) -> Operate:
-    one = started(scene, "a", "b")
-    lease = scene.step(one, scene.step(one, acquired(one.acquire_partition("a"))), 1)
-    return lambda dying: dying.complete_and_get_next(lease, [scene.block(lease, "end")])
+def fused(setup: Setup) -> Operate:
+    one = started(setup, "a", "b")
+    lease = setup.step(one, setup.step(one, acquired(one.acquire_partition("a"))), 1)
+    return lambda dying: dying.complete_and_get_next(lease, [setup.block(lease, "end")])
 
 
-def saving(scene: Scene) -> Operate:
-    one = started(scene, "a", "b")
-    lease = scene.step(one, acquired(one.acquire_partition("a")))
-    return lambda dying: scene.step(dying, lease, 1)
+def saving(setup: Setup) -> Operate:
+    one = started(setup, "a", "b")
+    lease = setup.step(one, acquired(one.acquire_partition("a")))
+    return lambda dying: setup.step(dying, lease, 1)
 
 
 ENDING = (
@@ -120,58 +115,56 @@ ENDING = (
     Operation("save large progress", saving),
 )
 
-# -- taking over ----------------------------------------------------------------------------------------------------
 
-
-def half_done(scene: Scene) -> Any:
+def half_done(setup: Setup) -> Any:
     """Return the lease of a first try that has saved one step and dies."""
-    one = started(scene, "a", "b")
-    return scene.step(one, acquired(one.acquire_partition("a")))
+    one = started(setup, "a", "b")
+    return setup.step(one, acquired(one.acquire_partition("a")))
 
 
-def retaking(scene: Scene) -> Operate:
-    half_done(scene)
-    return lambda dying: acquired(scene.process(2, dying.store).retake("a"))
+def retaking(setup: Setup) -> Operate:
+    half_done(setup)
+    return lambda dying: acquired(setup.process(2, dying.store).retake("a"))
 
 
-def adopting(scene: Scene) -> Operate:
-    fence = half_done(scene).fence
-    return lambda dying: acquired(scene.process(2, dying.store).adopt("a", fence))
+def adopting(setup: Setup) -> Operate:
+    fence = half_done(setup).fence
+    return lambda dying: acquired(setup.process(2, dying.store).adopt("a", fence))
 
 
-def beginning(scene: Scene) -> Operate:
-    fence = acquired(started(scene, "a", "b").acquire_partition("a")).fence
+def beginning(setup: Setup) -> Operate:
+    fence = acquired(started(setup, "a", "b").acquire_partition("a")).fence
     return lambda dying: dying.begin("a", fence)
 
 
-def beginning_second(scene: Scene) -> Operate:
+def beginning_second(setup: Setup) -> Operate:
     """A second driver process of the same try finds the first one out, and retakes from it."""
-    fence = acquired(started(scene, "a", "b").acquire_partition("a")).fence
-    first = scene.process()
-    scene.step(first, first.begin("a", fence))
+    fence = acquired(started(setup, "a", "b").acquire_partition("a")).fence
+    first = setup.process()
+    setup.step(first, first.begin("a", fence))
     return lambda dying: dying.begin("a", fence)
 
 
-def ended_for(scene: Scene, one: SourceCoordinator, *, fails: bool) -> object:
+def ended_for(setup: Setup, one: SourceCoordinator, *, fails: bool) -> object:
     """End a tenure for its dead driver; the next try finds the same fence in its notes, and does it again."""
-    fence = scene.notes["fence"]
+    fence = setup.notes["fence"]
     return one.fail_for_dead_owner("a", fence, "boom") if fails else one.give_up_for_dead_owner("a", fence)
 
 
-def ending_for_driver(fails: bool) -> Callable[[Scene], Operate]:
-    def prepare(scene: Scene) -> Operate:
-        scene.notes["fence"] = half_done(scene).fence
-        return lambda dying: ended_for(scene, dying, fails=fails)
+def ending_for_driver(fails: bool) -> Callable[[Setup], Operate]:
+    def prepare(setup: Setup) -> Operate:
+        setup.notes["fence"] = half_done(setup).fence
+        return lambda dying: ended_for(setup, dying, fails=fails)
 
     return prepare
 
 
-def fail_again(scene: Scene, one: SourceCoordinator) -> None:
-    ended_for(scene, one, fails=True)
+def fail_again(setup: Setup, one: SourceCoordinator) -> None:
+    ended_for(setup, one, fails=True)
 
 
-def give_up_again(scene: Scene, one: SourceCoordinator) -> None:
-    ended_for(scene, one, fails=False)
+def give_up_again(setup: Setup, one: SourceCoordinator) -> None:
+    ended_for(setup, one, fails=False)
 
 
 TAKING_OVER = (
@@ -184,45 +177,40 @@ TAKING_OVER = (
     Operation("give up for a dead driver", ending_for_driver(False), give_up_again),
 )
 
-# -- sweeping -------------------------------------------------------------------------------------------------------
 
-
-def sweeping(scene: Scene) -> Operate:
+def sweeping(setup: Setup) -> Operate:
     """Two leases have ended, one for the last time; one partition is to be reopened, one has waited long enough."""
-    one = started(scene, "closed", "delayed", "lost", "poison")
-    scene.work(one, acquired(one.acquire_partition("closed")))
+    one = started(setup, "closed", "delayed", "lost", "poison")
+    setup.work(one, acquired(one.acquire_partition("closed")))
     one.give_up(acquired(one.acquire_partition("delayed")), MINUTE)
     for _ in range(2):
-        scene.step(one, acquired(one.acquire_partition("poison")))
-        scene.clock.advance(LEASE)
+        setup.step(one, acquired(one.acquire_partition("poison")))
+        setup.clock.advance(LEASE)
         one.sweep()
     for key in ("lost", "poison"):
-        scene.step(one, acquired(one.acquire_partition(key)))
-    scene.clock.advance(LEASE)
+        setup.step(one, acquired(one.acquire_partition(key)))
+    setup.clock.advance(LEASE)
     return lambda dying: dying.sweep()
 
 
-def sweep_again(scene: Scene, one: SourceCoordinator) -> None:
+def sweep_again(setup: Setup, one: SourceCoordinator) -> None:
     one.sweep()
 
 
-def lost_leases(scene: Scene, one: SourceCoordinator) -> dict[str, int]:
+def lost_leases(setup: Setup, one: SourceCoordinator) -> dict[str, int]:
     return {partition.key: partition.lost_leases for partition in one.partitions()}
 
 
 SWEEPING = (Operation("sweep", sweeping, sweep_again, passes=2, settings={"max_lost_leases": 3}, counts=lost_leases),)
 
 
-# -- what people do -------------------------------------------------------------------------------------------------
-
-
-def audited(scene: Scene, one: SourceCoordinator) -> list[str]:
-    return [entry["action"] for entry in one.store.audit(f"{scene.source}|PARTITION", "a")]
+def audited(setup: Setup, one: SourceCoordinator) -> list[str]:
+    return [entry["action"] for entry in one.store.audit(f"{setup.source}|PARTITION", "a")]
 
 
 def action(
     name: str,
-    before: Callable[[Scene], object],
+    before: Callable[[Setup], object],
     fits: Callable[[Partition], bool],
     wanted: Callable[[SourceCoordinator], bool] = lambda one: True,
 ) -> Operation:
@@ -236,11 +224,11 @@ def action(
     def act(one: SourceCoordinator) -> object:
         return getattr(one, name)("a", by="ana", why="a test")
 
-    def prepare(scene: Scene) -> Operate:
-        before(scene)
+    def prepare(setup: Setup) -> Operate:
+        before(setup)
         return act
 
-    def look_again(scene: Scene, one: SourceCoordinator) -> None:
+    def look_again(setup: Setup, one: SourceCoordinator) -> None:
         seen = one.partition("a")
         if seen is not None and fits(seen) and wanted(one):
             act(one)
@@ -251,12 +239,12 @@ def action(
     )
 
 
-def failed(scene: Scene) -> None:
-    scene.process().fail(half_done(scene), "boom")
+def failed(setup: Setup) -> None:
+    setup.process().fail(half_done(setup), "boom")
 
 
-def completed(scene: Scene) -> None:
-    scene.drain(started(scene, "a", "b"))
+def completed(setup: Setup) -> None:
+    setup.drain(started(setup, "a", "b"))
 
 
 def is_published(one: SourceCoordinator) -> bool:
@@ -272,15 +260,13 @@ ACTING = (
     action("delete", failed, lambda seen: True),
 )
 
-# -- what a lost answer took ----------------------------------------------------------------------------------------
 
-
-def haunted(scene: Scene) -> Operate:
+def haunted(setup: Setup) -> Operate:
     """An acquisition comes late, when its nonce has been looked for already; it is given back later."""
-    started(scene, "a", "b", "c")
+    started(setup, "a", "b", "c")
 
     def twice(dying: SourceCoordinator) -> None:
-        scene.work(dying, acquired(dying.get_next_partition()))
+        setup.work(dying, acquired(dying.get_next_partition()))
         acquired(dying.get_next_partition())
 
     return twice

@@ -12,7 +12,8 @@ import pytest
 from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.sensors.outlook import Until, look
+from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
+from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 
@@ -96,9 +97,6 @@ def budget(
     return add
 
 
-# -- acquiring --------------------------------------------------------------------------------------------------------
-
-
 @budget("acquire by hint", (1, 2), UpdateItem=1)
 def acquire_by_hint(at: Place) -> Steps:
     at.c.create_partitions(["a"])
@@ -170,9 +168,6 @@ def acquire_large(at: Place) -> Steps:
     found = at.c.get_next_partition(hint=hint)
     assert found is not None
     assert found.partition.progress_state == LARGE
-
-
-# -- owning -----------------------------------------------------------------------------------------------------------
 
 
 @budget("begin (a driver's first write)", (1, 1), UpdateItem=1)
@@ -255,9 +250,6 @@ def refused(at: Place) -> Steps:
         at.c.renew(lease)
 
 
-# -- creating, sweeping, looking --------------------------------------------------------------------------------------
-
-
 @budget("create 10 partitions", (10, 10), PutItem=10)
 def create(at: Place) -> Steps:
     at.c.register()
@@ -305,7 +297,8 @@ def poke(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
     at.c.counts()
     yield
-    assert len(look(at.c, Until.CLAIMABLE, 1000).hints) == 10
+    waiting = Waiting(WaitTerms(Until.CLAIMABLE, 1000))
+    assert len(waiting.conclude(Observation(at.c, 1000)).hints) == 10
 
 
 @budget("counts by status, served", GetItem=1)

@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine, patient_client
-from tests.integration.dynamodb.places import Place
+from tests.integration.dynamodb.table import SharedTable
 
 TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), "moto"]
 
@@ -80,6 +80,6 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def place(local: Engine, table: str, clock: FakeClock) -> Place:
+def shared(local: Engine, table: str, clock: FakeClock) -> SharedTable:
     """A new table of DynamoDB Local for several owners, in the test's time."""
-    return Place(local, table, clock)
+    return SharedTable(local, table, clock)

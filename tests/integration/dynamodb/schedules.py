@@ -25,15 +25,15 @@ from airflow_coordination.leases.errors import (
     PartitionUpdateError,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.partition import Outcome
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.steps import counts_as_lost, due_at
+from airflow_coordination.leases.status import Outcome
+from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
-from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, by_chance, no_faults
-from airflow_coordination.testing.dynamodb_lag import LaggingIndex
-from tests.integration.dynamodb.places import SOURCE, Place, block
+from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
+from tests.faults.dynamodb_lag import LaggingIndex
+from tests.integration.dynamodb.table import SOURCE, SharedTable, block
 
 S = PartitionStatus
 KEYS = ["a", "b", "c", "d", "e"]
@@ -146,7 +146,8 @@ class Watcher:
             due = due_at(before)
             assert due is not None, "S8: it could not be acquired at all"
             assert due <= self._clock.now(), "S8: acquired before it was due"
-        lost = counts_as_lost(before) if before.status is S.ASSIGNED else 0
+        wrote = before.confirmed or before.last_op != before.nonce
+        lost = wrote if before.status is S.ASSIGNED else 0
         assert after.lost_leases == before.lost_leases + lost, "a tenure without a write counts no lost lease"
 
 
@@ -161,20 +162,20 @@ class Worker:
 class Schedule:
     """One seed's run.
 
-    :param place: the table.
+    :param shared: the table.
     :param seed: decides everything.
     """
 
-    def __init__(self, place: Place, clock: FakeClock, seed: int) -> None:
-        self._place, self._clock, self._random = place, clock, random.Random(seed)
+    def __init__(self, shared: SharedTable, clock: FakeClock, seed: int) -> None:
+        self._shared, self._clock, self._random = shared, clock, random.Random(seed)
         self.watcher = Watcher(clock)
         self._index = LaggingIndex(
-            place.engine.client, place.table, clock, random.Random(seed + 1), watch=self.watcher.see
+            shared.engine.client, shared.table, clock, random.Random(seed + 1), watch=self.watcher.see
         )
         self._chaos = by_chance(CHANCES, random.Random(seed + 2))
         self._silent = 0
         self.client = FaultyClient(
-            place.engine.client, late_by=lambda: self._random.randrange(1, 40), index=self._index
+            shared.engine.client, late_by=lambda: self._random.randrange(1, 40), index=self._index
         )
         self._timeout = timedelta(seconds=self._random.choice([3, 20, 60]))
         self._workers = [self._worker(number) for number in range(WORKERS)]
@@ -188,12 +189,10 @@ class Schedule:
 
     def _worker(self, number: int) -> Worker:
         seed = self._random.getrandbits(32)
-        coordinator = self._place.coordinator(
+        coordinator = self._shared.coordinator(
             f"worker-{number}", client=self.client, seed=seed, settings=SETTINGS, ownership_timeout=self._timeout
         )
         return Worker(coordinator)
-
-    # -- the run ------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Let the workers work under faults, then let them finish without, and check what they were told."""
@@ -209,8 +208,8 @@ class Schedule:
 
     def clean_up(self) -> None:
         """Delete the tables."""
-        for table in (self._place.table, self._index.table):
-            self._place.engine.delete(table)
+        for table in (self._shared.table, self._index.table):
+            self._shared.engine.delete(table)
 
     def _step(self) -> None:
         number = self._random.randrange(WORKERS)
@@ -249,8 +248,6 @@ class Schedule:
     def _check_what_was_told(self) -> None:
         assert not self.sure - self.watcher.marks, "S6: done, and not in the store"
         assert not self.never & self.watcher.marks, "S6: surely not done, and in the store"
-
-    # -- what workers do ----------------------------------------------------------------------------------------------
 
     def _told(self, call: Callable[[str], object]) -> Any:
         """Make a call with a mark of its own, and note what it said of it."""
@@ -363,10 +360,10 @@ class Schedule:
         """Let so much time pass that no message is under way any more, and TTL has removed what it may."""
         self.client.deliver()
         self._clock.advance(timedelta(days=8))
-        for item in list(self._place.items()):
+        for item in list(self._shared.items()):
             if "expirationTime" in item:
                 key = {name: item[name] for name in ("sourceIdentifier", "sourcePartitionKey")}
-                self._index.send("delete_item", {"TableName": self._place.table, "Key": key})
+                self._index.send("delete_item", {"TableName": self._shared.table, "Key": key})
 
 
 DOINGS: dict[Callable[[Schedule, Worker], None], int] = {

@@ -26,17 +26,14 @@ from airflow_coordination.leases import (
 from airflow_coordination.leases.metrics import full_name
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.layout import write_facts
+from airflow_coordination.stores.dynamodb.table import write_facts
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, by_chance, no_faults
+from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.places import SOURCE, Place, acquired, found
+from tests.integration.dynamodb.table import SOURCE, SharedTable, acquired, found
 
 TIMEOUT = timedelta(minutes=10)
 WEEK = timedelta(days=7)
-
-
-# -- the table --------------------------------------------------------------------------------------------------------
 
 
 def make(engine: Engine, table: str, *keys: str, index: dict[str, str] | None = None) -> None:
@@ -120,9 +117,6 @@ def test_an_index_of_other_keys(engine: Engine, table: str) -> None:
     assert "the key of its index source-status is sourceStatusCombinationKey and reOpenAt, not" in str(raised.value)
 
 
-# -- its TTL ----------------------------------------------------------------------------------------------------------
-
-
 def test_ttl_is_enabled_once_and_starting_again_works(engine: Engine, table: str) -> None:
     for _ in range(3):
         engine.store(table, ttl=WEEK).setup()
@@ -147,9 +141,6 @@ def test_ttl_is_on_another_attribute(engine: Engine, table: str) -> None:
     engine.client.update_time_to_live(TableName=table, TimeToLiveSpecification=other)
     with pytest.raises(SettingsError, match=r"the table's TTL is on the attribute expiresAt\. Disable it there; it m"):
         engine.store(table, ttl=WEEK).setup()
-
-
-# -- who asks ---------------------------------------------------------------------------------------------------------
 
 
 DENIED = """<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>
@@ -207,16 +198,13 @@ def test_a_token_service_that_nobody_answers_for(moto: Engine, table: str, monke
         assert DynamoDBStore(moto.options(table, sts_role_arn=ROLE)).store_id
 
 
-# -- throttling -------------------------------------------------------------------------------------------------------
-
-
 def counted(one: SourceCoordinator, metric: Metric) -> int:
     return one.metrics.counts.get(full_name(SOURCE, metric), 0)
 
 
-def test_l6_throttling_is_an_error_and_a_metric_and_never_no_work(place: Place, clock: FakeClock) -> None:
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty)
+def test_l6_throttling_is_an_error_and_a_metric_and_never_no_work(shared: SharedTable, clock: FakeClock) -> None:
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     faulty.plan = lambda operation: Fault.THROTTLED
     began, sent = clock.now(), len(faulty.requests)
@@ -232,10 +220,10 @@ def test_l6_throttling_is_an_error_and_a_metric_and_never_no_work(place: Place, 
     assert acquired(one.get_next_partition()).key == "k"
 
 
-def test_l6_renewals_outlast_acquisitions(place: Place, clock: FakeClock) -> None:
+def test_l6_renewals_outlast_acquisitions(shared: SharedTable, clock: FakeClock) -> None:
     """An acquisition gives up after half a minute; a renewal goes on for as long as there is a lease to keep."""
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty)
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["held", "k"])
     held = acquired(one.acquire_partition("held"))
     ends = clock.now() + timedelta(minutes=5)
@@ -248,9 +236,9 @@ def test_l6_renewals_outlast_acquisitions(place: Place, clock: FakeClock) -> Non
     one.complete(held)
 
 
-def test_l6_throttling_now_and_then_is_only_slow(place: Place) -> None:
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty, seed=1)
+def test_l6_throttling_now_and_then_is_only_slow(shared: SharedTable) -> None:
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty, seed=1)
     keys = [f"{number:02}" for number in range(20)]
     one.create_partitions(keys)
     faulty.plan = by_chance({Fault.THROTTLED: 0.25}, random.Random(1))
@@ -261,15 +249,12 @@ def test_l6_throttling_now_and_then_is_only_slow(place: Place) -> None:
     assert sorted(done) == keys
 
 
-# -- items ------------------------------------------------------------------------------------------------------------
-
-
-def test_an_item_that_is_deleted_under_its_owner(place: Place) -> None:
-    one = place.coordinator()
+def test_an_item_that_is_deleted_under_its_owner(shared: SharedTable) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
     held = one.save_progress_state(acquired(one.get_next_partition()), "x" * 1000)
-    key = {name: place.item("k")[name] for name in ("sourceIdentifier", "sourcePartitionKey")}
-    place.engine.client.delete_item(TableName=place.table, Key=key)
+    key = {name: shared.item("k")[name] for name in ("sourceIdentifier", "sourcePartitionKey")}
+    shared.engine.client.delete_item(TableName=shared.table, Key=key)
     for call in (one.renew, one.complete, lambda lease: one.save_progress_state(lease, 1)):
         with pytest.raises(PartitionNotFoundError) as raised:
             call(held)
@@ -277,23 +262,23 @@ def test_an_item_that_is_deleted_under_its_owner(place: Place) -> None:
         "Partition 'k' does not exist in source 'flights|PARTITION'. "
         "If it was deleted by hand, run the supplier again to create it anew."
     )
-    assert [item for item in place.items() if item["sourceIdentifier"]["S"] == "flights|PARTITION"] == []
+    assert [item for item in shared.items() if item["sourceIdentifier"]["S"] == "flights|PARTITION"] == []
     assert counted(one, Metric.NOT_FOUND) == 3
 
 
-def test_large_progress_that_is_gone_is_never_taken_for_none(place: Place) -> None:
-    one = place.coordinator()
+def test_large_progress_that_is_gone_is_never_taken_for_none(shared: SharedTable) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), "x" * 1000))
-    [large] = [item for item in place.items() if item["sourceIdentifier"]["S"] == "flights|PARTITION|LARGE"]
+    [large] = [item for item in shared.items() if item["sourceIdentifier"]["S"] == "flights|PARTITION|LARGE"]
     key = {name: large[name] for name in ("sourceIdentifier", "sourcePartitionKey")}
-    place.engine.client.delete_item(TableName=place.table, Key=key)
+    shared.engine.client.delete_item(TableName=shared.table, Key=key)
     with pytest.raises(ProgressStateError) as raised:
         one.partition("k")
     assert "is gone from the store. Restore it, or remove progressOp and stagedOp from its item by hand" in str(
         raised.value
     )
-    place.set("k", progressOp={})
+    shared.set("k", progressOp={})
     assert found(one.partition("k")).progress_state is None
 
 
@@ -320,10 +305,10 @@ CORRUPT: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("name", "value", "problem"), CORRUPT, ids=[f"{name} {list(value.values())}" for name, value, _ in CORRUPT]
 )
-def test_a_corrupt_attribute_is_named(place: Place, name: str, value: dict[str, Any], problem: str) -> None:
-    one = place.coordinator()
+def test_a_corrupt_attribute_is_named(shared: SharedTable, name: str, value: dict[str, Any], problem: str) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
-    place.set("k", **{name: value})
+    shared.set("k", **{name: value})
     shown = "blocks" if name == "staged" else name
     for call in (lambda: one.partition("k"), one.partitions, lambda: one.reset("k", by="ana", why="corrupt")):
         with pytest.raises(InvalidInputError) as raised:
@@ -334,12 +319,12 @@ def test_a_corrupt_attribute_is_named(place: Place, name: str, value: dict[str, 
 
 @pytest.mark.parametrize(("name", "value", "problem"), CORRUPT, ids=range(len(CORRUPT)))
 def test_no_corrupt_attribute_leaks_an_error_of_python(
-    place: Place, clock: FakeClock, name: str, value: dict[str, Any], problem: str
+    shared: SharedTable, clock: FakeClock, name: str, value: dict[str, Any], problem: str
 ) -> None:
-    one = place.coordinator()
+    one = shared.coordinator()
     one.create_partitions(["k"])
     hint = one.claimable()[0]
-    place.set("k", **{name: value})
+    shared.set("k", **{name: value})
     calls = [
         one.get_next_partition,
         lambda: one.get_next_partition(hint=hint),

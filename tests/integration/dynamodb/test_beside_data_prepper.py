@@ -11,14 +11,14 @@ import pytest
 
 from airflow_coordination.leases import Lease, PartitionStatus, SchemaVersionError, SourceCoordinator
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.iam import Role
-from airflow_coordination.stores.findings import Finding, Verdict
 from benchmarks.dynamodb.requests import Requests
 from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.given import MINUTE, Given, coordinator, drained, in_every_state, key
-from tests.integration.dynamodb.places import acquired, found
+from tests.integration.dynamodb.snapshot import MINUTE, Snapshot, coordinator, drained, in_every_state, key
+from tests.integration.dynamodb.table import acquired, found
 
 CALLS: dict[str, Callable[[SourceCoordinator], object]] = {
     "acquire": lambda one: one.get_next_partition(),
@@ -34,32 +34,32 @@ CALLS: dict[str, Callable[[SourceCoordinator], object]] = {
 
 
 @pytest.fixture
-def given(local: Engine, local_table: str) -> Given:
-    return Given(local, local_table, "02")
+def snapshot(local: Engine, local_table: str) -> Snapshot:
+    return Snapshot(local, local_table, "02")
 
 
 @pytest.fixture
-def prepper(given: Given) -> DataPrepper:
-    return DataPrepper(given.engine.client, given.table, given.clock)
+def prepper(snapshot: Snapshot) -> DataPrepper:
+    return DataPrepper(snapshot.engine.client, snapshot.table, snapshot.clock)
 
 
-def one_more(given: Given) -> SourceCoordinator:
+def one_more(snapshot: Snapshot) -> SourceCoordinator:
     """Return what a process has that starts now."""
-    return coordinator(given.store(), given.clock)
+    return coordinator(snapshot.store(), snapshot.clock)
 
 
-def test_every_step_names_an_item_that_data_prepper_has_written(given: Given, prepper: DataPrepper):
+def test_every_step_names_an_item_that_data_prepper_has_written(snapshot: Snapshot, prepper: DataPrepper):
     """Its put replaces the item whole, and our attributes are gone: never a KeyError, never "nothing to do"."""
-    given.taken_over()
+    snapshot.taken_over()
     assert prepper.acquire() == key(0)
-    given.clock.advance(11 * MINUTE)
+    snapshot.clock.advance(11 * MINUTE)
     messages = set()
     for call in CALLS.values():
         with pytest.raises(SchemaVersionError) as seen:
-            call(one_more(given))
+            call(one_more(snapshot))
         messages.add(str(seen.value))
     assert messages == {
-        f"Store {given.store().description}: item 'my-bucket|logs/2026/part-0000.json' of "
+        f"Store {snapshot.store().description}: item 'my-bucket|logs/2026/part-0000.json' of "
         "'env1|s3-pipeline|PARTITION' was written by Data Prepper, or by hand, under the name of "
         "'env1|s3-pipeline:node-a', after this package took the table over. Two programs with different rules on one "
         "table lose work. Stop Data Prepper's pipelines on it. Run `airflow coordination store migrate` (without "
@@ -76,11 +76,11 @@ OWNERS: dict[str, Callable[[SourceCoordinator, Lease], object]] = {
 
 
 @pytest.mark.parametrize("name", OWNERS)
-def test_an_owner_learns_that_data_prepper_has_its_partition(given: Given, prepper: DataPrepper, name: str):
+def test_an_owner_learns_that_data_prepper_has_its_partition(snapshot: Snapshot, prepper: DataPrepper, name: str):
     """Nothing it writes counts any more, and the error says who is to blame."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     lease = acquired(one.get_next_partition())
-    given.clock.advance(11 * MINUTE)
+    snapshot.clock.advance(11 * MINUTE)
     assert prepper.acquire() == lease.key
     with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
         OWNERS[name](one, lease)
@@ -96,40 +96,40 @@ LOOKS = ("acquire", "hints", "sweep")
 
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("what", LEFT)
-def test_c3_it_is_never_nothing_to_do(given: Given, prepper: DataPrepper, what: str, name: str):
+def test_c3_it_is_never_nothing_to_do(snapshot: Snapshot, prepper: DataPrepper, what: str, name: str):
     """C3: what Data Prepper holds, has completed or has closed is named, by old processes and new ones."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     assert one.claimable()
     for taken in list(iter(prepper.acquire, None)):
         LEFT[what](prepper, taken)
-    for process in (one, one_more(given)):
+    for process in (one, one_more(snapshot)):
         with pytest.raises(SchemaVersionError, match="was written by Data Prepper") as seen:
             CALLS[name](process)
         assert "under the name of 'env1|s3-pipeline:node-a'" in str(seen.value) or what != "holds"
 
 
 @pytest.mark.parametrize("hinted", [True, False])
-def test_c3_a_process_starts_with_a_look(given: Given, prepper: DataPrepper, hinted: bool):
+def test_c3_a_process_starts_with_a_look(snapshot: Snapshot, prepper: DataPrepper, hinted: bool):
     """C3: although there is work of ours to do."""
-    hint = given.taken_over().claimable()[-1]
+    hint = snapshot.taken_over().claimable()[-1]
     taken = prepper.acquire()
     assert taken is not None
     prepper.complete(taken)
     with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
-        one_more(given).get_next_partition(hint=hint if hinted else None)
+        one_more(snapshot).get_next_partition(hint=hint if hinted else None)
 
 
 @pytest.mark.parametrize("held", [0, 250])
-def test_c3_the_look_is_bounded(given: Given, held: int):
+def test_c3_the_look_is_bounded(snapshot: Snapshot, held: int):
     """C3: one request more at a process's start, one more for an empty answer, however many leases there are."""
-    given.store().setup()
-    one = one_more(given)
+    snapshot.store().setup()
+    one = one_more(snapshot)
     one.create_partitions(map(key, range(held)))
     for hint in one.claimable(held or 1):
         acquired(one.get_next_partition(hint=hint))
-    fresh = one_more(given)
+    fresh = one_more(snapshot)
     assert fresh.store.store_id
-    requests = Requests(given.engine.client)
+    requests = Requests(snapshot.engine.client)
     counted = []
     for _ in range(2):
         with requests.counted() as tally:
@@ -140,27 +140,27 @@ def test_c3_the_look_is_bounded(given: Given, held: int):
     assert [*counted, tally.sent] == 3 * [Counter(Query=4)]
 
 
-def test_what_it_creates_is_seen(given: Given, prepper: DataPrepper):
+def test_what_it_creates_is_seen(snapshot: Snapshot, prepper: DataPrepper):
     """A supplier of its own makes partitions that are not ours."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     drained(one)
     assert prepper.create("new")
     with pytest.raises(SchemaVersionError, match="item 'new' of"):
         one.get_next_partition()
 
 
-def test_its_first_start_is_seen_where_there_was_no_global_state(given: Given, prepper: DataPrepper):
+def test_its_first_start_is_seen_where_there_was_no_global_state(snapshot: Snapshot, prepper: DataPrepper):
     """It creates the global item when it starts; where ours is, its start leaves no trace."""
-    del given.before[0]
-    one = given.taken_over()
+    del snapshot.before[0]
+    one = snapshot.taken_over()
     assert prepper.start()
     with pytest.raises(SchemaVersionError, match=r"'env1\|s3-pipeline\|GLOBAL_STATE' was written by Data Prepper"):
         one.run_supplier(lambda state: [])
 
 
-def test_taken_over_again_goes_on_and_gives_no_fence_twice(given: Given, prepper: DataPrepper):
+def test_taken_over_again_goes_on_and_gives_no_fence_twice(snapshot: Snapshot, prepper: DataPrepper):
     """Data Prepper's interlude is finished work, or work that waits; tokens go on rising."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     first = acquired(one.get_next_partition())
     one.give_up(first)
     mine = found(one.partition(first.key))
@@ -168,20 +168,20 @@ def test_taken_over_again_goes_on_and_gives_no_fence_twice(given: Given, prepper
     assert len(keys) == 9
     assert prepper.complete(keys[1])
     with pytest.raises(SchemaVersionError, match="holds 8 lease"):
-        given.store().setup()
-    given.clock.advance(11 * MINUTE)
-    given.store().setup()
-    again = one_more(given)
+        snapshot.store().setup()
+    snapshot.clock.advance(11 * MINUTE)
+    snapshot.store().setup()
+    again = one_more(snapshot)
     assert found(again.partition(first.key)).token > mine.token
     assert sorted(partition.key for partition in drained(again)) == sorted(set(keys) - {keys[1]})
 
 
 @pytest.mark.parametrize("rows", [1, 100])
 def test_c4_a_supplier_that_returns_does_not_move_the_global_state_back(
-    given: Given, prepper: DataPrepper, caplog: pytest.LogCaptureFixture, rows: int
+    snapshot: Snapshot, prepper: DataPrepper, caplog: pytest.LogCaptureFixture, rows: int
 ):
     """C4: both states are named, and the one that was last saved under a fence of ours is kept, large or small."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     newest = {f"row {number}": "2026-11-21" for number in range(rows)}
 
     def supplier(state: dict[str, Any]) -> list[str]:
@@ -194,35 +194,35 @@ def test_c4_a_supplier_that_returns_does_not_move_the_global_state_back(
     with pytest.raises(SchemaVersionError, match="GLOBAL_STATE' was written by Data Prepper"):
         one.run_supplier(lambda state: [])
     with caplog.at_level("WARNING"):
-        given.store().setup()
+        snapshot.store().setup()
     [warning] = [record.getMessage() for record in caplog.records if "global state" in record.getMessage()]
     assert "of 'env1|s3-pipeline|GLOBAL_STATE', which was last saved here as {" in warning
     assert '"row 0":"2026-11-21"' in warning.replace(" :", ":").replace(": ", ":")
     assert 'and is now {"SCAN_COUNT":1}. The one saved here is kept' in warning
     found_again: dict[str, str] = {}
-    one_more(given).run_supplier(lambda state: found_again.update(state) or [])
+    one_more(snapshot).run_supplier(lambda state: found_again.update(state) or [])
     assert found_again == newest
 
 
 def test_c4_where_nothing_was_saved_here_its_own_state_goes_on(
-    given: Given, prepper: DataPrepper, caplog: pytest.LogCaptureFixture
+    snapshot: Snapshot, prepper: DataPrepper, caplog: pytest.LogCaptureFixture
 ):
     """C4: it is not a warning then."""
-    given.taken_over()
+    snapshot.taken_over()
     assert prepper.save_state('{"SCAN_COUNT":7}')
     with caplog.at_level("WARNING"):
-        given.store().setup()
+        snapshot.store().setup()
     assert "global state" not in caplog.text
     states: list[int] = []
-    one_more(given).run_supplier(lambda state: states.append(state["SCAN_COUNT"]) or [])
+    one_more(snapshot).run_supplier(lambda state: states.append(state["SCAN_COUNT"]) or [])
     assert states == [7]
 
 
-def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
+def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(snapshot: Snapshot):
     """The index lags: for a moment it still shows items as they were before the takeover."""
-    given.make()
-    store = given.store()
-    old = {item["sourcePartitionKey"]["S"]: item for item in given.before}
+    snapshot.make()
+    store = snapshot.store()
+    old = {item["sourcePartitionKey"]["S"]: item for item in snapshot.before}
     store.setup()
     query = store.table.send
 
@@ -233,13 +233,10 @@ def test_an_old_row_of_the_index_is_no_sign_of_data_prepper(given: Given):
         return answer
 
     store.table.send = lagging
-    one = coordinator(store, given.clock)
+    one = coordinator(store, snapshot.clock)
     assert one.get_next_partition() is None
     store.table.send = query
     assert len(drained(one)) == 9
-
-
-# -- the way back ------------------------------------------------------------------------------------------------------
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "from-data-prepper.md"
@@ -250,35 +247,35 @@ def says(sentence: str) -> bool:
     return sentence in " ".join(PAGE.read_text().split())
 
 
-def test_c2_a_table_that_we_made_has_no_way_back(given: Given, prepper: DataPrepper):
+def test_c2_a_table_that_we_made_has_no_way_back(snapshot: Snapshot, prepper: DataPrepper):
     """C2: Data Prepper's writes are conditioned on ``version``, which our index does not repeat; the page says so."""
-    given.store().setup()
-    one_more(given).create_partitions([key(0), key(1)])
+    snapshot.store().setup()
+    one_more(snapshot).create_partitions([key(0), key(1)])
     assert prepper.acquire() is None
-    assert one_more(given).counts()[PartitionStatus.UNASSIGNED] == 2
+    assert one_more(snapshot).counts()[PartitionStatus.UNASSIGNED] == 2
     assert says("A table that this package made has no way back: its index does not repeat `version`")
     assert says("let Data Prepper make the table (one start of an empty pipeline does), then run `store migrate` on it")
 
 
-def test_c2_what_is_parked_waits_behind_what_is_closed(given: Given, prepper: DataPrepper):
+def test_c2_what_is_parked_waits_behind_what_is_closed(snapshot: Snapshot, prepper: DataPrepper):
     """C2: Data Prepper looks at the first closed partition only, and a parked one stands behind all others."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     drained(one)
     one.create_partitions(["parked", "closed"])
     one.close(acquired(one.get_next_partition(hint="closed")), reopen_after=60 * MINUTE)
     one.park("parked", by="ana", why="bad")
     assert prepper.acquire() is None
-    given.clock.advance(61 * MINUTE)
+    snapshot.clock.advance(61 * MINUTE)
     assert [prepper.acquire(), prepper.acquire()] == ["closed", "parked"]
     assert says("Parked ones are taken when no closed one stands before them")
 
 
-def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper):
+def test_data_prepper_finishes_what_we_leave(snapshot: Snapshot, prepper: DataPrepper):
     """The way back: it takes all that is unfinished, also what waits for a delay or for a person here."""
-    one = given.taken_over()
+    one = snapshot.taken_over()
     drained(one)
-    in_every_state(one, given.clock)
-    given.clock.advance(60 * MINUTE)
+    in_every_state(one, snapshot.clock)
+    snapshot.clock.advance(60 * MINUTE)
     done = []
     while (taken := prepper.acquire()) is not None:
         done.append(taken)
@@ -288,17 +285,17 @@ def test_data_prepper_finishes_what_we_leave(given: Given, prepper: DataPrepper)
     assert BASE in prepper.owner
 
 
-def test_a3_doctor_finds_that_data_prepper_still_works_in_the_table(given: Given, prepper: DataPrepper):
+def test_a3_doctor_finds_that_data_prepper_still_works_in_the_table(snapshot: Snapshot, prepper: DataPrepper):
     """A3: a healthy lease of its own is enough, while there is work of ours that could be had."""
-    given.taken_over()
-    assert {row.verdict for row in writers(given)} == {Verdict.OK}
+    snapshot.taken_over()
+    assert {row.verdict for row in writers(snapshot)} == {Verdict.OK}
     assert prepper.acquire() == key(0)
-    [row] = writers(given)
+    [row] = writers(snapshot)
     assert row.verdict is Verdict.WRONG
     assert "was written by Data Prepper, or by hand, under the name of 'env1|s3-pipeline:node-a'" in row.found
     assert row.remedy
 
 
-def writers(given: Given) -> list[Finding]:
+def writers(snapshot: Snapshot) -> list[Finding]:
     """Return what is found of other writers."""
-    return [row for row in examine(given.store(), Role.WORKER) if row.check == "other writers"]
+    return [row for row in examine(snapshot.store(), Role.WORKER) if row.check == "other writers"]

@@ -1,4 +1,4 @@
-"""Many workers on one source, counted: the benchmark `dynamodb_contention`, small enough for every run of the tests."""
+"""Many workers on one source, counted: `benchmarks.dynamodb.contention`, small enough for every run of the tests."""
 
 from __future__ import annotations
 

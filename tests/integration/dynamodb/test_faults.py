@@ -10,11 +10,11 @@ import pytest
 
 from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.leases.partition import Outcome
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
-from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
-from tests.integration.dynamodb.places import Place, acquired, block, found, published
+from tests.faults.dynamodb_client import Fault, FaultyClient, at
+from tests.integration.dynamodb.table import SharedTable, acquired, block, found, published
 
 S = PartitionStatus
 TIMEOUT = timedelta(minutes=10)
@@ -24,10 +24,10 @@ REFUSED = [Fault.UNREACHABLE, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS
 
 
 @pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)
-def test_s6_every_kind_of_write_is_settled(place: Place, clock: FakeClock, fault: Fault) -> None:
+def test_s6_every_kind_of_write_is_settled(shared: SharedTable, clock: FakeClock, fault: Fault) -> None:
     """Every second write of an owner fails, so that each is repeated or settled."""
-    faulty = FaultyClient(place.engine.client)
-    one, steady = place.coordinator(client=faulty), place.coordinator()
+    faulty = FaultyClient(shared.engine.client)
+    one, steady = shared.coordinator(client=faulty), shared.coordinator()
     one.create_partitions(["k"])
     faulty.plan = at(dict.fromkeys(range(1, 40, 2), fault), "update_item", "transact_write_items")
     held = acquired(steady.get_next_partition())
@@ -48,10 +48,10 @@ def test_s6_every_kind_of_write_is_settled(place: Place, clock: FakeClock, fault
 
 
 @pytest.mark.parametrize("late_by", range(1, 8))
-def test_s6_an_acquisition_that_comes_late_is_not_no_work(place: Place, late_by: int) -> None:
+def test_s6_an_acquisition_that_comes_late_is_not_no_work(shared: SharedTable, late_by: int) -> None:
     """What it takes is all there was, so that nothing is left for the one after it."""
-    faulty = FaultyClient(place.engine.client, at({1: Fault.APPLIED_LATE}, "update_item"), late_by=lambda: late_by)
-    one = place.coordinator(client=faulty)
+    faulty = FaultyClient(shared.engine.client, at({1: Fault.APPLIED_LATE}, "update_item"), late_by=lambda: late_by)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     held = acquired(one.get_next_partition())
     faulty.deliver()
@@ -61,10 +61,12 @@ def test_s6_an_acquisition_that_comes_late_is_not_no_work(place: Place, late_by:
 
 @pytest.mark.parametrize("by_hint", [True, False], ids=["by hint", "by order"])
 @pytest.mark.parametrize("fault", UNHEARD + REFUSED, ids=lambda fault: fault.name)
-def test_s6_a_read_that_fails_after_an_acquisition_leaves_no_phantom(place: Place, fault: Fault, by_hint: bool) -> None:
+def test_s6_a_read_that_fails_after_an_acquisition_leaves_no_phantom(
+    shared: SharedTable, fault: Fault, by_hint: bool
+) -> None:
     """What is acquired has large progress, and reading that fails."""
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty)
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k", "other"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
     hint = one.claimable()[0] if by_hint else None
@@ -74,26 +76,28 @@ def test_s6_a_read_that_fails_after_an_acquisition_leaves_no_phantom(place: Plac
 
 
 @pytest.mark.parametrize("by_hint", [True, False], ids=["by hint", "by order"])
-def test_s6_an_acquisition_that_could_not_be_read_is_given_back(place: Place, by_hint: bool) -> None:
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty)
+def test_s6_an_acquisition_that_could_not_be_read_is_given_back(shared: SharedTable, by_hint: bool) -> None:
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
     hint = one.claimable()[0] if by_hint else None
     faulty.plan = lambda operation: Fault.THROTTLED if operation == "get_item" else None
     with pytest.raises(OutcomeUnknownError) if by_hint else nullcontext():
         assert one.get_next_partition(hint=hint) is None
-    assert found(place.coordinator().partition("k")).status is S.ASSIGNED
+    assert found(shared.coordinator().partition("k")).status is S.ASSIGNED
     faulty.plan = lambda operation: None
     held = acquired(one.get_next_partition())
     assert held.partition.progress_state == LARGE
     assert held.partition.failures == held.partition.lost_leases == 0
 
 
-def test_s1_an_owner_that_slept_in_its_acquisition_has_not_its_successors_fence(place: Place, clock: FakeClock) -> None:
+def test_s1_an_owner_that_slept_in_its_acquisition_has_not_its_successors_fence(
+    shared: SharedTable, clock: FakeClock
+) -> None:
     """It was stopped between the update and the reading of the large progress, until after its lease."""
-    sleeper, successor = FaultyClient(place.engine.client), place.coordinator("successor")
-    one = place.coordinator(client=sleeper)
+    sleeper, successor = FaultyClient(shared.engine.client), shared.coordinator("successor")
+    one = shared.coordinator(client=sleeper)
     one.create_partitions(["k"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), LARGE))
     taken: list[Any] = []
@@ -110,9 +114,9 @@ def test_s1_an_owner_that_slept_in_its_acquisition_has_not_its_successors_fence(
     successor.complete(taken[1])
 
 
-def test_an_owner_learns_that_it_slept_in_its_own_save(place: Place, clock: FakeClock) -> None:
-    late, successor = FaultyClient(place.engine.client), place.coordinator("successor")
-    one = place.coordinator(client=late)
+def test_an_owner_learns_that_it_slept_in_its_own_save(shared: SharedTable, clock: FakeClock) -> None:
+    late, successor = FaultyClient(shared.engine.client), shared.coordinator("successor")
+    one = shared.coordinator(client=late)
     one.create_partitions(["k"])
     held = acquired(one.get_next_partition())
 
@@ -141,19 +145,19 @@ def work(one: SourceCoordinator) -> None:
 
 @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=lambda fault: fault.name)
 def test_l1_a_process_killed_at_any_request_loses_and_doubles_nothing(
-    place: Place, clock: FakeClock, fault: Fault
+    shared: SharedTable, clock: FakeClock, fault: Fault
 ) -> None:
     """One source for each request at which the process can end, all in one table."""
     number, crashed = 0, True
     while crashed:
         number += 1
         source = f"killed-{number}"
-        faulty = FaultyClient(place.engine.client, at({number: fault}))
+        faulty = FaultyClient(shared.engine.client, at({number: fault}))
         with suppress(Crash):
-            work(place.coordinator(client=faulty, source=source))
+            work(shared.coordinator(client=faulty, source=source))
         crashed = faulty.crashed
         clock.advance(TIMEOUT)
-        steady = place.coordinator("steady", source=source)
+        steady = shared.coordinator("steady", source=source)
         work(steady)
         assert {partition.status for partition in steady.partitions()} == {S.COMPLETED}
         assert published(steady) == {key: [f"{key}{step}" for step in range(3)] for key in "ab"}
@@ -161,9 +165,9 @@ def test_l1_a_process_killed_at_any_request_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.UNREACHABLE, Fault.UNAVAILABLE], ids=lambda fault: fault.name)
-def test_l6_an_outage_is_an_error_and_never_no_work(place: Place, clock: FakeClock, fault: Fault) -> None:
-    faulty = FaultyClient(place.engine.client)
-    one = place.coordinator(client=faulty)
+def test_l6_an_outage_is_an_error_and_never_no_work(shared: SharedTable, clock: FakeClock, fault: Fault) -> None:
+    faulty = FaultyClient(shared.engine.client)
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     faulty.plan = lambda operation: fault
     began = clock.now()

@@ -40,9 +40,6 @@ class Run:
         return SourceCoordinator(self.store, self.source, f"host/dag/run/task/0/{attempt}", ownership_timeout=LEASE)
 
 
-# -- what each role does --------------------------------------------------------------------------------------------
-
-
 def set_up(run: Run) -> None:
     """All that ``store migrate`` does; the second time it finds what the first has made."""
     run.store.setup()
@@ -100,9 +97,6 @@ def read(run: Run) -> None:
 
 
 SCENARIOS: dict[Role, Callable[[Run], None]] = {Role.SETUP: set_up, Role.WORKER: work, Role.READER: read}
-
-
-# -- under a policy -------------------------------------------------------------------------------------------------
 
 
 def run(role: Role, engine: Engine, client: Any, table: str, source: str) -> None:

@@ -20,10 +20,10 @@ import pytest
 
 from airflow_coordination.leases import PartitionStatus
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.places import Place, published
+from tests.integration.dynamodb.table import SharedTable, published
 from tests.integration.dynamodb.workers import KILL, LEASE, STEPS, STOP, coordinator, drain
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timed]
 
 PARTITIONS = [f"k{number:03}" for number in range(200)]
 HARMS = [KILL, KILL, STOP, None, None, None, None, None]
@@ -66,9 +66,9 @@ class Workers:
 
 @pytest.fixture
 def workers(local: Engine, table: str, tmp_path: Path) -> Iterator[Workers]:
-    place = Place(local, table, clock=None)
-    place.coordinator().create_partitions(PARTITIONS)
-    running = Workers(place.store().options.url, tmp_path / "log")
+    shared = SharedTable(local, table, clock=None)
+    shared.coordinator().create_partitions(PARTITIONS)
+    running = Workers(shared.store().options.url, tmp_path / "log")
     yield running
     for process in running.processes:
         if process.is_alive():
@@ -137,13 +137,13 @@ SHIFTED = """
 
 @pytest.mark.parametrize("hours", [-24, 24])
 def test_s8_a_clock_that_is_a_day_off_does_not_matter(local: Engine, table: str, hours: int) -> None:
-    place = Place(local, table, clock=None)
-    owner = coordinator(place.store().options.url, 0)
+    shared = SharedTable(local, table, clock=None)
+    owner = coordinator(shared.store().options.url, 0)
     owner.create_partitions(["delayed", "held"])
     owner.fail(owner.acquire_partition("delayed"), "later", retry_after=timedelta(hours=1))  # type: ignore[arg-type]
     held = owner.acquire_partition("held")
     assert held is not None
-    command = [sys.executable, "-c", textwrap.dedent(SHIFTED), place.store().options.url]
+    command = [sys.executable, "-c", textwrap.dedent(SHIFTED), shared.store().options.url]
     worker = subprocess.Popen(
         [*command, str(hours * 3600)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
     )

@@ -15,12 +15,12 @@ from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 
 from airflow_coordination.leases import PartitionStatus
-from airflow_coordination.stores.dynamodb.layout import Layout
-from airflow_coordination.testing.dynamodb_local import find_java
+from airflow_coordination.stores.dynamodb.table import Layout
 from scripts.java_packages import jars
+from tests.engines.dynamodb_local import find_java
 from tests.integration.dynamodb.data_prepper import BEAN, Item, UnreadableError, bean, instant, long
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.given import Given, coordinator, in_every_state, poisoned
+from tests.integration.dynamodb.snapshot import Snapshot, coordinator, in_every_state, poisoned
 
 pytestmark = pytest.mark.dynamodb
 Reader = Callable[[str, dict[str, str]], str | None]
@@ -94,20 +94,20 @@ def test_the_copy_of_its_bean_reads_the_same_numbers(java: Reader, kind: str, te
 @pytest.mark.parametrize("layout", Layout)
 def test_every_item_is_one_that_data_prepper_can_read(local: Engine, local_table: str, java: Reader, layout: Layout):
     """In each state, on its own table and on one of ours."""
-    given = Given(local, local_table, "05")
-    given.before += poisoned()
+    snapshot = Snapshot(local, local_table, "05")
+    snapshot.before += poisoned()
     if layout is Layout.DATA_PREPPER:
-        given.make()
-    store = given.store()
+        snapshot.make()
+    store = snapshot.store()
     store.setup()
     assert store.layout is layout
-    one = coordinator(store, given.clock)
-    in_every_state(one, given.clock)
-    for item in given.items().values():
+    one = coordinator(store, snapshot.clock)
+    in_every_state(one, snapshot.clock)
+    for item in snapshot.items().values():
         assert int(item["fenceToken"]["N"]) <= int(item["version"]["N"])
         known = {name: value for name, value in item.items() if name in BEAN}
         assert [name for name, value in known.items() if java(name, value) is None] == []
-    seen = {name: bean(item) for name, item in given.items().items()}
+    seen = {name: bean(item) for name, item in snapshot.items().items()}
     assert {values["sourcePartitionStatus"] for values in seen.values()} == set(PartitionStatus)
     for values in seen.values():
         combined = f"{values['sourceIdentifier']}|{values['sourcePartitionStatus']}"

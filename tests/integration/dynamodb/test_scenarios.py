@@ -25,12 +25,12 @@ from airflow_coordination.leases import (
 )
 from airflow_coordination.leases.clock import SystemClock
 from airflow_coordination.leases.metrics import full_name
-from airflow_coordination.leases.partition import Outcome
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.stores.dynamodb.service_clock import MARGIN
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.dynamodb_faults import Fault, FaultyClient, at
+from tests.faults.dynamodb_client import Fault, FaultyClient, at
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.places import SOURCE, Place, acquired, block, found, published
+from tests.integration.dynamodb.table import SOURCE, SharedTable, acquired, block, found, published
 
 S = PartitionStatus
 TIMEOUT = timedelta(minutes=10)
@@ -40,8 +40,8 @@ def counted(one: SourceCoordinator, metric: Metric) -> int:
     return one.metrics.counts.get(full_name(SOURCE, metric), 0)
 
 
-def test_s2_a_zombies_completion_is_refused_and_the_owners_counts(place: Place, clock: FakeClock) -> None:
-    zombie, owner = place.coordinator(), place.coordinator()
+def test_s2_a_zombies_completion_is_refused_and_the_owners_counts(shared: SharedTable, clock: FakeClock) -> None:
+    zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
     clock.advance(TIMEOUT)
@@ -54,8 +54,8 @@ def test_s2_a_zombies_completion_is_refused_and_the_owners_counts(place: Place, 
     assert (counted(zombie, Metric.COMPLETED), counted(owner, Metric.COMPLETED)) == (0, 1)
 
 
-def test_s2_a_zombies_checkpoint_does_not_rewind(place: Place, clock: FakeClock) -> None:
-    zombie, owner = place.coordinator(), place.coordinator()
+def test_s2_a_zombies_checkpoint_does_not_rewind(shared: SharedTable, clock: FakeClock) -> None:
+    zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = zombie.save_progress_state(acquired(zombie.get_next_partition()), {"row": 5})
     clock.advance(TIMEOUT)
@@ -76,8 +76,8 @@ class Ahead(SystemClock):
 
 
 def test_s8_a_worker_ahead_takes_no_lease_that_lasts(local: Engine, table: str) -> None:
-    place = Place(local, table, clock=None)
-    owner, ahead = place.coordinator("owner"), place.coordinator("ahead", clock=Ahead())
+    shared = SharedTable(local, table, clock=None)
+    owner, ahead = shared.coordinator("owner"), shared.coordinator("ahead", clock=Ahead())
     owner.create_partitions(["k"])
     held = owner.renew(acquired(owner.get_next_partition()))
     assert ahead.sweep().total == 0
@@ -90,7 +90,7 @@ def test_c6_a_time_that_was_set_is_waited_for_with_the_margin_and_no_wait_at_all
     local: Engine, table: str
 ) -> None:
     """C6, as documented: a failure without a wait is free at once, a close for no time after the margin."""
-    one = Place(local, table, clock=None).coordinator()
+    one = SharedTable(local, table, clock=None).coordinator()
     one.create_partitions(["k"])
     one.fail(acquired(one.get_next_partition()), "broken", retry_after=timedelta(0))
     one.give_up(acquired(one.get_next_partition()))
@@ -104,9 +104,9 @@ def test_c6_a_time_that_was_set_is_waited_for_with_the_margin_and_no_wait_at_all
     one.complete(lease)
 
 
-def test_s6_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:
-    faulty = FaultyClient(place.engine.client, at({1: Fault.APPLIED}, "update_item"))
-    one = place.coordinator(client=faulty)
+def test_s6_an_acquisition_whose_answer_was_lost_is_ours(shared: SharedTable) -> None:
+    faulty = FaultyClient(shared.engine.client, at({1: Fault.APPLIED}, "update_item"))
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["a", "b"])
     held = acquired(one.get_next_partition())
     assert [(p.key, p.fence) for p in one.partitions(S.ASSIGNED)] == [(held.key, held.fence)]
@@ -114,9 +114,9 @@ def test_s6_an_acquisition_whose_answer_was_lost_is_ours(place: Place) -> None:
     assert counted(one, Metric.ACQUIRED) == 1
 
 
-def test_s6_a_completion_whose_answer_was_lost_is_one(place: Place) -> None:
-    faulty = FaultyClient(place.engine.client, at({2: Fault.APPLIED}, "update_item"))
-    one = place.coordinator(client=faulty)
+def test_s6_a_completion_whose_answer_was_lost_is_one(shared: SharedTable) -> None:
+    faulty = FaultyClient(shared.engine.client, at({2: Fault.APPLIED}, "update_item"))
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     one.complete(acquired(one.get_next_partition()))
     assert found(one.partition("k")).status is S.COMPLETED
@@ -124,8 +124,10 @@ def test_s6_a_completion_whose_answer_was_lost_is_one(place: Place) -> None:
     assert one.refusals == 0
 
 
-def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(place: Place, clock: FakeClock) -> None:
-    paused, other = place.coordinator("paused", clock=FakeClock()), place.coordinator("other")
+def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(
+    shared: SharedTable, clock: FakeClock
+) -> None:
+    paused, other = shared.coordinator("paused", clock=FakeClock()), shared.coordinator("other")
     asleep, awake = threading.Event(), threading.Event()
 
     def stale(state: dict[str, Any]) -> Iterator[Any]:
@@ -152,11 +154,11 @@ def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(plac
     assert other.global_state() == {"cursor": 201}
 
 
-def test_s14_corrupt_progress_is_an_error_and_stays(place: Place, clock: FakeClock) -> None:
-    one = place.coordinator()
+def test_s14_corrupt_progress_is_an_error_and_stays(shared: SharedTable, clock: FakeClock) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
     one.give_up(one.save_progress_state(acquired(one.get_next_partition()), {"row": 900}))
-    place.set("k", partitionProgressState={"S": '{"row": 9'})
+    shared.set("k", partitionProgressState={"S": '{"row": 9'})
     held = acquired(one.get_next_partition())
     with pytest.raises(ProgressStateError, match="progress"):
         _ = held.partition.progress_state
@@ -164,8 +166,8 @@ def test_s14_corrupt_progress_is_an_error_and_stays(place: Place, clock: FakeClo
     assert found(one.partition("k")).progress_text == '{"row": 9'
 
 
-def test_s14_progress_that_is_no_json_keeps_the_last_one(place: Place) -> None:
-    one = place.coordinator()
+def test_s14_progress_that_is_no_json_keeps_the_last_one(shared: SharedTable) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
     held = one.save_progress_state(acquired(one.get_next_partition()), {"row": 900})
     for bad in (object(), float("nan"), {1: 2}, None):
@@ -176,8 +178,8 @@ def test_s14_progress_that_is_no_json_keeps_the_last_one(place: Place) -> None:
     assert found(one.partition("k")).progress_state == {"row": 900}
 
 
-def test_s14_progress_above_the_items_limit_costs_no_lease(place: Place, clock: FakeClock) -> None:
-    one, other = place.coordinator("one"), place.coordinator("other")
+def test_s14_progress_above_the_items_limit_costs_no_lease(shared: SharedTable, clock: FakeClock) -> None:
+    one, other = shared.coordinator("one"), shared.coordinator("other")
     one.create_partitions(["k"])
     held = one.save_progress_state(acquired(one.get_next_partition()), "x" * (255 * 1024))
     with pytest.raises(ProgressStateError, match="the limit is 262144"):
@@ -191,16 +193,16 @@ def test_s14_progress_above_the_items_limit_costs_no_lease(place: Place, clock: 
 
 
 def test_s3_ttl_removes_what_is_completed_and_its_output_stays(local: Engine, table: str, clock: FakeClock) -> None:
-    place = Place(local, table, clock, ttl=timedelta(days=7))
-    one = place.coordinator()
+    shared = SharedTable(local, table, clock, ttl=timedelta(days=7))
+    one = shared.coordinator()
 
     def listing(state: dict[str, Any]) -> list[str]:
         return [] if state.get("listed") else [state.setdefault("listed", "k")]
 
     one.complete(acquired(one.get_next_partition(supplier=listing)), [block("b1")])
-    assert int(place.item("k")["expirationTime"]["N"]) == int((clock.now() + timedelta(days=7)).timestamp())
+    assert int(shared.item("k")["expirationTime"]["N"]) == int((clock.now() + timedelta(days=7)).timestamp())
     clock.advance(timedelta(days=7))
-    assert place.expire() == ["k"]
+    assert shared.expire() == ["k"]
     assert one.get_next_partition(supplier=listing) is None
     assert published(one) == {"k": ["b1"]}
     one.create_partitions(["k"])
@@ -208,16 +210,16 @@ def test_s3_ttl_removes_what_is_completed_and_its_output_stays(local: Engine, ta
     assert published(one) == {"k": ["b2"]}
 
 
-def test_s3_without_ttl_nothing_is_ever_removed(place: Place) -> None:
-    one = place.coordinator()
+def test_s3_without_ttl_nothing_is_ever_removed(shared: SharedTable) -> None:
+    one = shared.coordinator()
     one.create_partitions(["k"])
     one.complete(acquired(one.get_next_partition()), [block("b1")])
-    assert place.expire() == []
+    assert shared.expire() == []
 
 
 def test_s4_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock: FakeClock) -> None:
-    place = Place(local, table, clock, ttl=timedelta(days=7))
-    one = place.coordinator()
+    shared = SharedTable(local, table, clock, ttl=timedelta(days=7))
+    one = shared.coordinator()
     one.create_partitions(["again", "closed", "failed", "given up", "held", "new", "parked"])
     one.complete(acquired(one.acquire_partition("again")))
     one.reset("again", by="ana", why="again")
@@ -227,15 +229,15 @@ def test_s4_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock:
     one.park("parked", by="ana", why="later")
     held = one.save_progress_state(acquired(one.acquire_partition("held")), "x" * 1000, [block("b1")])
     one.run_supplier(lambda state: state.update(cursor=1) or ["more"])
-    assert place.expire() == []
+    assert shared.expire() == []
     one.complete(held)
     assert published(one) == {"held": ["b1"]}
-    assert place.expire() == ["held"]
+    assert shared.expire() == ["held"]
     assert published(one) == {"held": ["b1"]}
 
 
-def test_s1_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: Place) -> None:
-    zombie, owner = place.coordinator(), place.coordinator()
+def test_s1_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(shared: SharedTable) -> None:
+    zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
     owner.delete("k", by="ana", why="wrong range")
@@ -250,12 +252,12 @@ def test_s1_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(place: P
     assert published(owner) == {"k": ["owner"]}
 
 
-def test_s2_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, clock: FakeClock) -> None:
-    zombie, owner = place.coordinator(), place.coordinator()
+def test_s2_a_zombie_is_refused_when_even_the_tombstone_is_gone(shared: SharedTable, clock: FakeClock) -> None:
+    zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
     owner.delete("k", by="ana", why="wrong range")
-    assert place.expire() == ["k"]
+    assert shared.expire() == ["k"]
     with pytest.raises(PartitionNotFoundError):
         zombie.renew(old)
     assert owner.create_partitions(["k"]).created == 1
@@ -268,9 +270,9 @@ def test_s2_a_zombie_is_refused_when_even_the_tombstone_is_gone(place: Place, cl
     owner.complete(held)
 
 
-def test_s7_a_close_whose_answer_was_lost_is_one(place: Place) -> None:
-    faulty = FaultyClient(place.engine.client, at({2: Fault.APPLIED, 3: Fault.APPLIED}, "update_item"))
-    one = place.coordinator(client=faulty)
+def test_s7_a_close_whose_answer_was_lost_is_one(shared: SharedTable) -> None:
+    faulty = FaultyClient(shared.engine.client, at({2: Fault.APPLIED, 3: Fault.APPLIED}, "update_item"))
+    one = shared.coordinator(client=faulty)
     one.create_partitions(["k"])
     one.close(acquired(one.get_next_partition()), TIMEOUT)
     closed = found(one.partition("k"))

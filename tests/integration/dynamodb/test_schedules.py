@@ -10,8 +10,8 @@ import pytest
 from airflow_coordination.stores.dynamodb import creating
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.places import Place
 from tests.integration.dynamodb.schedules import TTL, Schedule
+from tests.integration.dynamodb.table import SharedTable
 
 FIRST, LAST = (int(number) for number in os.environ.get("COORDINATION_SEEDS", "0-7").split("-"))
 
@@ -25,8 +25,8 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(FIRST, LAST + 1))
 def test_every_promise_holds_under_random_faults(local: Engine, seed: int) -> None:
     clock = FakeClock()
-    place = Place(local, f"schedule-{uuid4().hex}", clock, ttl=TTL)
-    schedule = Schedule(place, clock, seed)
+    shared = SharedTable(local, f"schedule-{uuid4().hex}", clock, ttl=TTL)
+    schedule = Schedule(shared, clock, seed)
     try:
         schedule.run()
     except BaseException:

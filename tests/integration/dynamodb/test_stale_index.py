@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
-from airflow_coordination.leases.partition import Outcome
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.dynamodb_faults import FaultyClient
-from airflow_coordination.testing.dynamodb_lag import LaggingIndex
-from tests.integration.dynamodb.places import Place, acquired, found
+from tests.faults.dynamodb_client import FaultyClient
+from tests.faults.dynamodb_lag import LaggingIndex
+from tests.integration.dynamodb.table import SharedTable, acquired, found
 
 S = PartitionStatus
 TIMEOUT = timedelta(minutes=10)
@@ -26,19 +26,19 @@ class Latest(random.Random):
 
 
 @pytest.fixture
-def index(place: Place, clock: FakeClock) -> LaggingIndex:
+def index(shared: SharedTable, clock: FakeClock) -> LaggingIndex:
     """Learns of things only when it is told to catch up."""
-    return LaggingIndex(place.engine.client, place.table, clock, Latest(), longest=timedelta(days=999))
+    return LaggingIndex(shared.engine.client, shared.table, clock, Latest(), longest=timedelta(days=999))
 
 
 @pytest.fixture
-def owner(place: Place, index: LaggingIndex) -> SourceCoordinator:
-    return place.coordinator("owner", client=FaultyClient(place.engine.client, index=index), seed=1)
+def owner(shared: SharedTable, index: LaggingIndex) -> SourceCoordinator:
+    return shared.coordinator("owner", client=FaultyClient(shared.engine.client, index=index), seed=1)
 
 
 @pytest.fixture
-def other(place: Place, index: LaggingIndex) -> SourceCoordinator:
-    return place.coordinator("other", client=FaultyClient(place.engine.client, index=index), seed=2)
+def other(shared: SharedTable, index: LaggingIndex) -> SourceCoordinator:
+    return shared.coordinator("other", client=FaultyClient(shared.engine.client, index=index), seed=2)
 
 
 def test_a_partition_the_index_does_not_know_yet_is_had_by_its_key(

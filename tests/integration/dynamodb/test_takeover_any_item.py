@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.data_prepper import read, taken_over
 from airflow_coordination.stores.dynamodb.takeover import whole_item

@@ -16,7 +16,7 @@ from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, DataPrepper
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.dynamodb.given import Given, coordinator, drained, key, without_ids
+from tests.integration.dynamodb.snapshot import Snapshot, coordinator, drained, key, without_ids
 
 
 class Mortal:
@@ -44,30 +44,30 @@ class Mortal:
         return send
 
 
-def behind(given: Given, client: Any) -> DynamoDBStore:
+def behind(snapshot: Snapshot, client: Any) -> DynamoDBStore:
     """Return a store whose requests go through ``client``."""
-    return DynamoDBStore(given.engine.options(given.table), given.clock, client=lambda _: client)
+    return DynamoDBStore(snapshot.engine.options(snapshot.table), snapshot.clock, client=lambda _: client)
 
 
 def test_killed_at_any_request_and_run_again(local: Engine, table: str):
     """The result is that of a takeover that nobody disturbed. Killed before a request is killed after the last one."""
-    whole = Given(local, f"{table}-whole", "03")
+    whole = Snapshot(local, f"{table}-whole", "03")
     whole.taken_over()
     expected = without_ids(whole.items())
     for last in range(1, 30):
-        given = Given(local, f"{table}-{last}", "03")
-        given.make()
+        snapshot = Snapshot(local, f"{table}-{last}", "03")
+        snapshot.make()
         mortal = Mortal(local.client, last)
         try:
-            behind(given, mortal).setup()
+            behind(snapshot, mortal).setup()
         except Crash:
             ended = False
         else:
             ended = True
-        given.store().setup()
-        assert without_ids(given.items()) == expected
-        given.store().sources()
-        local.delete(given.table)
+        snapshot.store().setup()
+        assert without_ids(snapshot.items()) == expected
+        snapshot.store().sources()
+        local.delete(snapshot.table)
         if ended:
             break
     local.delete(whole.table)
@@ -77,38 +77,38 @@ def test_killed_at_any_request_and_run_again(local: Engine, table: str):
 
 def test_nobody_works_on_a_table_that_is_half_taken_over(local: Engine, local_table: str):
     """Until the takeover has come to its end the store is not set up."""
-    given = Given(local, local_table, "03")
-    given.make()
+    snapshot = Snapshot(local, local_table, "03")
+    snapshot.make()
     with pytest.raises(Crash):
-        behind(given, Mortal(local.client, 8)).setup()
+        behind(snapshot, Mortal(local.client, 8)).setup()
     with pytest.raises(SchemaVersionError, match=r"was never set up.*store migrate"):
-        coordinator(given.store(), given.clock).get_next_partition()
+        coordinator(snapshot.store(), snapshot.clock).get_next_partition()
 
 
 def test_two_at_once_share_the_work(local: Engine, local_table: str):
     """Each item is taken by one of them; both come to their end."""
-    given = Given(local, local_table, "05")
-    given.before += [
+    snapshot = Snapshot(local, local_table, "05")
+    snapshot.before += [
         item | {"sourcePartitionKey": {"S": f"{item['sourcePartitionKey']['S']}-{n}"}}
         for item in SNAPSHOTS["02"][1:]
         for n in range(3)
     ]
-    given.make()
+    snapshot.make()
     together = threading.Barrier(2)
     taken = []
 
     def run() -> None:
         together.wait()
-        taken.append(Takeover(given.store().table).run())
+        taken.append(Takeover(snapshot.store().table).run())
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(one.statuses.total() for one in taken) == len(given.before)
-    given.store().setup()
-    assert len(drained(coordinator(given.store(), given.clock))) == 6 + 27
+    assert sum(one.statuses.total() for one in taken) == len(snapshot.before)
+    snapshot.store().setup()
+    assert len(drained(coordinator(snapshot.store(), snapshot.clock))) == 6 + 27
 
 
 class Meanwhile:
@@ -134,26 +134,28 @@ class Meanwhile:
 
 def test_data_prepper_that_writes_meanwhile_is_refused(local: Engine, local_table: str):
     """It holds nothing, so it could not be seen before; what it has written stays as it is."""
-    given = Given(local, local_table, "02")
-    given.make()
-    prepper = DataPrepper(local.client, local_table, given.clock)
+    snapshot = Snapshot(local, local_table, "02")
+    snapshot.make()
+    prepper = DataPrepper(local.client, local_table, snapshot.clock)
     with pytest.raises(SchemaVersionError) as refused:
-        behind(given, Meanwhile(local.client, prepper.acquire)).setup()
+        behind(snapshot, Meanwhile(local.client, prepper.acquire)).setup()
     assert str(refused.value).partition(": ")[2].partition(". Run")[0] == (
         "Data Prepper has written 'my-bucket|logs/2026/part-0000.json' of 'env1|s3-pipeline|PARTITION' while the table "
         "was being taken over, under the name of env1|s3-pipeline:node-a. Stop its pipelines on this table; the "
         "takeover goes on where it stopped"
     )
-    assert given.items()[key(0)]["partitionOwner"] == {"S": prepper.owner}
+    assert snapshot.items()[key(0)]["partitionOwner"] == {"S": prepper.owner}
 
 
 def test_what_its_ttl_deletes_meanwhile_is_gone(local: Engine, local_table: str):
     """Nothing is made anew that nobody has any more."""
-    given = Given(local, local_table, "02")
-    given.make()
-    where = {name: given.before[3][name] for name in ("sourceIdentifier", "sourcePartitionKey")}
-    behind(given, Meanwhile(local.client, lambda: local.client.delete_item(TableName=local_table, Key=where))).setup()
-    assert len(drained(coordinator(given.store(), given.clock))) == 8
+    snapshot = Snapshot(local, local_table, "02")
+    snapshot.make()
+    where = {name: snapshot.before[3][name] for name in ("sourceIdentifier", "sourcePartitionKey")}
+    behind(
+        snapshot, Meanwhile(local.client, lambda: local.client.delete_item(TableName=local_table, Key=where))
+    ).setup()
+    assert len(drained(coordinator(snapshot.store(), snapshot.clock))) == 8
 
 
 class Busy:
@@ -175,7 +177,7 @@ class Busy:
 
 def test_a_busy_table_is_taken_over_slowly(local: Engine, local_table: str):
     """Ten units, Data Prepper's own default, are soon used up."""
-    given = Given(local, local_table, "02")
-    given.make()
-    done = Takeover(behind(given, Busy(local.client)).table, FakeClock()).run()
+    snapshot = Snapshot(local, local_table, "02")
+    snapshot.make()
+    done = Takeover(behind(snapshot, Busy(local.client)).table, FakeClock()).run()
     assert done.statuses == {PartitionStatus.UNASSIGNED: 10}

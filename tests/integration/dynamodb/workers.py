@@ -13,7 +13,7 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.stores import open_store
-from tests.integration.dynamodb.places import HOST, SOURCE, block
+from tests.integration.dynamodb.table import HOST, SOURCE, block
 
 LEASE = timedelta(seconds=3)
 STEPS = 3

@@ -14,15 +14,15 @@ import pytest
 from botocore.exceptions import ClientError
 
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.testing.dynamodb_local import dynamodb_local as engine
 from scripts.java_packages import jars
+from tests.engines.dynamodb_local import dynamodb_local as engine
 from tests.integration.engines.conftest import KEY, connected, new_table
 
 ON = {"Enabled": True, "AttributeName": "expirationTime"}
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from airflow_coordination.testing.dynamodb_local import dynamodb_local
+from tests.engines.dynamodb_local import dynamodb_local
 with dynamodb_local(Path(sys.argv[1])):
     print(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0], flush=True)
     time.sleep(300)

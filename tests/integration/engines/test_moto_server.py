@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.testing.moto_server import OneAtATime
+from tests.engines.moto_server import OneAtATime
 
 
 def service(name: str, endpoint: str) -> closing[Any]:

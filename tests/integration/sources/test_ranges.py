@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from airflow_coordination.leases import Checkpoint, InvalidInputError, ProgressStateError, SourceCoordinator
 from airflow_coordination.leases.documents import MAX_PROGRESS_BYTES, encode_progress
-from airflow_coordination.sources import SourceError, dividing, range_clause, sql_ranges
+from airflow_coordination.sources import SourceError, range_clause, sql_ranges
+from airflow_coordination.sources.sql import supplier
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
@@ -73,7 +74,7 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_any_keys_are_divided_exactly_with_null_and_with_repeats(monkeypatch, kind):
-    monkeypatch.setattr(dividing, "RANGES_PER_PLAN", 2)
+    monkeypatch.setattr(supplier, "RANGES_PER_PLAN", 2)
     key_type, values = KEYS[kind]
 
     @settings(max_examples=40, deadline=None)
@@ -202,7 +203,7 @@ def test_no_password_gets_into_a_partition_a_state_or_a_message():
 @pytest.mark.parametrize("append_only", [False, True])
 def test_s11_killed_at_every_single_store_call_while_rows_come(monkeypatch, fault, append_only):
     """The rows that came meanwhile belong to the plan that was saved, or to a later one; each to one."""
-    monkeypatch.setattr(dividing, "RANGES_PER_PLAN", 2)
+    monkeypatch.setattr(supplier, "RANGES_PER_PLAN", 2)
     clock = FakeClock()
 
     def divided(faults):
@@ -443,7 +444,7 @@ def test_another_table_or_mode_is_refused():
 def test_values_are_written_so_that_they_come_back():
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     values = {"decimal": Decimal("1.50"), "timestamptz": moment, "date": date(2026, 1, 1), "uuid": uuid.UUID(int=7)}
-    from airflow_coordination.sources.kinds import KINDS, kind_of
+    from airflow_coordination.sources.sql.key_kinds import KINDS, kind_of
 
     for name, value in values.items():
         assert KINDS[name].read(KINDS[name].bound(value)) == value

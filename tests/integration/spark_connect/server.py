@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.engines.ports import free_port
 from tests.integration.spark.drivers import JAVA_OPTIONS, SMALL, eventually
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -43,8 +44,7 @@ class Server:
 @contextmanager
 def connect_server(folder: Path) -> Iterator[Server]:
     """Run a server with two cores until the block ends; its log lies in ``folder``."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     settings = SMALL | {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),

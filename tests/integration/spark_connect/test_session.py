@@ -10,14 +10,14 @@ import pytest
 
 from airflow_coordination.leases import Fence
 from airflow_coordination.spark.connect import connect_session
-from airflow_coordination.spark.work import SparkWork
+from airflow_coordination.spark.jobs import SparkJobs
 
 FENCE = Fence(7, "0" * 32)
 
 
 @pytest.fixture
 def work(session):
-    work = SparkWork(session, FENCE, alone=False)
+    work = SparkJobs(session, FENCE, alone=False)
     work.mark("partition 'a'")
     yield work
     work.unmark()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
-from airflow_coordination.spark.tenure import Workplace, hold
+from airflow_coordination.spark.tenure import DriverContext, run_tenure
 from tests.integration.spark.drivers import Driver, Task, eventually
 from tests.integration.spark_faults.checks import check_collection, rows
 from tests.integration.spark_faults.jobs.blocks import ROWS, work
@@ -100,8 +100,8 @@ class Scene:
     def hold(self, point: Point) -> None:
         coordinator = self.coordinator
         lease = eventually(lambda: coordinator.acquire_partition(point.name))
-        place = Workplace(spark=self.spark, coordinator=coordinator, output_root=self.task.output_root)
-        ended = hold(work, lease, place)
+        driver = DriverContext(spark=self.spark, coordinator=coordinator, output_root=self.task.output_root)
+        ended = run_tenure(work, lease, driver)
         assert ended.outcome in (C, D), ended
 
     def partition(self, point: Point):
@@ -123,6 +123,7 @@ class Scene:
         return [(point.name, fences[point.tokens[number // ROWS]], number) for number in numbers]
 
 
+@pytest.mark.timed
 def test_s12_a_driver_stopped_past_its_lease_at_any_point_changes_nothing(spark, task: Task) -> None:
     task.ownership_timeout = LEASE
     scene = Scene(task, spark)

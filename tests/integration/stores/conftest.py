@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.partition import Fence, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import KEEP, AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore

@@ -10,12 +10,12 @@ import pytest
 
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.sqlite_store import SqliteStore
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.testing.proxy import cutting_proxy
+from tests.faults.postgres_cuts import cutting_proxy
 
 Count = Callable[[], int]
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)

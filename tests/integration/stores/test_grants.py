@@ -17,7 +17,7 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.findings import Finding, Verdict
+from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
 from airflow_coordination.stores.sql.names import quote_name

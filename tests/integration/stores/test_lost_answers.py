@@ -11,9 +11,10 @@ import pytest
 
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Lease, PartitionStatus
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.proxy import Cut, CuttingProxy, cutting_proxy
+from tests.faults.postgres_cuts import Cut, CuttingProxy, cutting_proxy
 
 pytestmark = pytest.mark.postgres
 

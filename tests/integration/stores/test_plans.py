@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -160,7 +161,7 @@ def test_p4_the_mark_moves_with_acquisitions_and_is_forgotten_at_the_end(postgre
     asked = store.queued(following())
     assert store.acquire_next(following()) is not None
     moved = store.queued(following())
-    assert max(asked["near_low"]) < max(moved["near_low"])
+    assert max(json.loads(f"[{asked['near_low'][1:-1]}]")) < max(json.loads(f"[{moved['near_low'][1:-1]}]"))
     late = open_store(postgres_store_url)
     late.create(creation(["urgent"], priority=-1))
     found = [store.acquire_next(following()), store.acquire_next(following()), store.acquire_next(following())]

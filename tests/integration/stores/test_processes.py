@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.leases.errors import StoreUnavailableError
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.queue import WriteQueue
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.testing.postgres import PrivateServer, fresh_database, private_server
+from airflow_coordination.stores.sql.write_lock import WriteLock
+from tests.engines.postgres import PrivateServer, fresh_database, private_server
 from tests.integration.stores.conftest import SOURCE, creation, ending, following
 
 S = PartitionStatus
@@ -91,7 +91,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_stopped_holder_of_the_queue_hangs_nobody_for_ever(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    queue = WriteQueue(tmp_path / "queue", 0.3)
+    queue = WriteLock(tmp_path / "queue", 0.3)
     for _ in range(2):
         with (
             pytest.raises(StoreUnavailableError, match=r"has held the write queue .* for 0\.3 s"),
@@ -101,7 +101,7 @@ def test_a_stopped_holder_of_the_queue_hangs_nobody_for_ever(tmp_path: Path, hol
 
 
 def test_the_queue_goes_on_when_the_holder_is_killed(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    queue = WriteQueue(tmp_path / "queue", 30)
+    queue = WriteLock(tmp_path / "queue", 30)
     threading.Timer(0.1, holder.kill).start()
     with queue.turn(Call("save")):
         pass
@@ -110,7 +110,7 @@ def test_the_queue_goes_on_when_the_holder_is_killed(tmp_path: Path, holder: sub
 
 
 def test_a_turn_that_came_too_late_is_let_go(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    queue = WriteQueue(tmp_path / "queue", 0.2)
+    queue = WriteLock(tmp_path / "queue", 0.2)
     with pytest.raises(StoreUnavailableError), queue.turn(Call("save")):
         raise AssertionError("the queue let two writers in")
     holder.kill()

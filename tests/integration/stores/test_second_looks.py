@@ -8,15 +8,14 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier, PartitionStatus
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.statements import acquire, sweep
+from airflow_coordination.stores.sql.statements import acquire, combined, sweep
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench
-
-# -- a search that errs ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["sqlite_url", pytest.param("postgres_store_url", marks=pytest.mark.postgres)])
@@ -79,13 +78,15 @@ NOT_DUE: list[Callable[[Workbench], None]] = [_healthy, _closed, _delayed, _comp
 @pytest.fixture
 def erring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search find the partition "wrong"."""
-    monkeypatch.setattr(acquire, "first_claimable", lambda *_, **__: "(SELECT 'wrong')")
+    for statements in (acquire, combined):
+        for search in ("first_claimable", "first_if_fresh"):
+            monkeypatch.setattr(statements, search, lambda *_, **__: "(SELECT 'wrong')")
     monkeypatch.setattr(sweep, "found", lambda *_: "IN ('wrong')")
 
 
 @pytest.mark.usefixtures("erring")
 @pytest.mark.parametrize("lead", NOT_CLAIMABLE)
-@pytest.mark.parametrize("how", ["order", "key", "hint", "fused"])
+@pytest.mark.parametrize("how", ["order", "key", "hint", "fused", "fused, and it may miss"])
 def test_e17_an_acquisition_takes_nothing_that_is_not_claimable(
     bench: Workbench, lead: Callable[[Workbench], None], how: str
 ) -> None:
@@ -93,12 +94,17 @@ def test_e17_an_acquisition_takes_nothing_that_is_not_claimable(
     lead(bench)
     before = bench.get("wrong")
     bench.create("done")
-    fused = AcquireNext(source=bench.source, tenancy=bench.tenancy())
+    fused = AcquireNext(source=bench.source, tenancy=bench.tenancy(), may_miss="miss" in how)
+
+    def following() -> Partition | None:
+        return bench.store.complete_and_acquire(bench.completing(bench.acquire("done")), fused).next
+
     taken: dict[str, Callable[[], object]] = {
         "order": bench.next,
         "key": lambda: bench.next("wrong"),
         "hint": lambda: bench.hinted("wrong", before.token).applied or None,
-        "fused": lambda: bench.store.complete_and_acquire(bench.completing(bench.acquire("done")), fused).next,
+        "fused": following,
+        "fused, and it may miss": following,
     }
     assert taken[how]() is None
     assert bench.get("wrong") == before
@@ -107,14 +113,12 @@ def test_e17_an_acquisition_takes_nothing_that_is_not_claimable(
 @pytest.mark.usefixtures("erring")
 @pytest.mark.parametrize("lead", NOT_DUE)
 def test_e17_a_sweep_ends_nothing_that_is_not_due(bench: Workbench, lead: Callable[[Workbench], None]) -> None:
-    """E17: the same of a sweep."""
+    """E17: the same of a sweep, which queues nothing either that is not due."""
     lead(bench)
     before = bench.get("wrong")
     assert bench.sweep() == Swept()
     assert bench.get("wrong") == before
-
-
-# -- rows that somebody else is changing ----------------------------------------------------------------------------
+    assert bench.next() is None
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from airflow_coordination import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.pgbouncer import pgbouncer
-from airflow_coordination.testing.postgres import private_server
+from tests.engines.pgbouncer import pgbouncer
+from tests.engines.postgres import private_server
 
 pytestmark = pytest.mark.postgres
 SHOWN = "SELECT application_name, current_setting('work_mem'), current_setting('tcp_keepalives_idle')"

@@ -23,7 +23,7 @@ from airflow_coordination.stores.sql.floors import EVERYTHING, LOWEST
 from airflow_coordination.stores.sql.floors import parameters as spans
 from airflow_coordination.stores.sql.statements import order, read
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.testing.postgres import fresh_database
+from tests.engines.postgres import fresh_database
 from tests.integration.stores.conftest import SOURCE as CREATED
 from tests.integration.stores.conftest import creation
 from tests.integration.stores.filling import SOURCE, fill
@@ -194,9 +194,6 @@ def test_d_the_next_end_of_a_lease_is_seen_behind_many(
     now = postgres_store.database.dialect.now
     plan = _plan(postgres_store, read.first_end(now, f"AND due_at <= {now}"), source=CREATED)
     assert _rows_of_the_table(plan) <= overdue + read.LEASES_LOOKED_AT, "\n".join(plan)
-
-
-# -- the migration ----------------------------------------------------------------------------------------------------
 
 
 def _undo(url: str) -> None:

@@ -1,7 +1,7 @@
-"""The code of the next schema: a copy of the package in which the store has a column, or an attribute, more.
+"""The code of the next schema: a copy of the package in which a partition has a field more.
 
-It writes that column with every save, so that it works with its own schema only (``OLDEST_USABLE``); and the code of
-today, which knows nothing of it, may go on (``READABLE_BY``).
+A rule writes it with every save, so that it works with its own schema only (``OLDEST_USABLE``); and the code of today,
+which knows nothing of it, may go on (``READABLE_BY``). What is changed here is all that such a field takes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import airflow_coordination
 from airflow_coordination.stores.sql.schema import OLDEST_USABLE, SCHEMA_VERSION
 
 NEXT = SCHEMA_VERSION + 1
-NOTE = "note"
-WRITTEN = f"by schema {NEXT}"
+FIELD = "saved_op"
+"""The operation that has saved last."""
 
 _REVISIONS = Path("stores/sql/migrations/versions")
 _NEWEST = max(path.name for path in (Path(airflow_coordination.__file__).parent / _REVISIONS).glob("0*.py"))[:4]
 _REVISION = f"{int(_NEWEST) + 1:04}"
 _MIGRATION = f'''
-"""A column for a note."""
+"""A column for the operation that has saved last."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -30,27 +30,35 @@ down_revision = "{_NEWEST}"
 
 
 def upgrade() -> None:
-    op.add_column("coordination_partitions", sa.Column("{NOTE}", sa.Text))
+    op.add_column("coordination_partitions", sa.Column("{FIELD}", sa.Text))
 '''
+_STAGED = '    Field("staged", Kind.BLOCKS, "staged", optional=True),\n'
 _CHANGES = {
+    "leases/fields.py": {
+        _STAGED: f'{_STAGED}    Field("{FIELD}", Kind.TEXT, "savedOp", optional=True),\n',
+    },
+    "leases/partition.py": {
+        "    ring: tuple[str | None, ...] =": f"    {FIELD}: str | None = None\n    ring: tuple[str | None, ...] =",
+    },
+    "leases/rules.py": {
+        '"staged": w.staged}': f'"staged": w.staged, "{FIELD}": w.op}}',
+    },
     "stores/sql/schema.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {NEXT}",
         f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {NEXT}",
         "READABLE_BY: Final = 1": f"READABLE_BY: Final = {SCHEMA_VERSION}",
     },
-    "stores/sql/statements/owner.py": {
-        "partition_progress_state = :progress, staged": f"{NOTE} = '{WRITTEN}', partition_progress_state = :progress,"
-        " staged"
-    },
-    "stores/dynamodb/layout.py": {
+    "stores/dynamodb/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {NEXT}",
         "OLDEST_USABLE: Final = 1": f"OLDEST_USABLE: Final = {NEXT}",
         "READABLE_BY: Final = 1": f"READABLE_BY: Final = {SCHEMA_VERSION}",
     },
-    "stores/dynamodb/changes.py": {
-        "sets = {it.LAST_OP: write.op, it.UPDATED": f'sets = {{"{NOTE}": "{WRITTEN}", it.LAST_OP: write.op, it.UPDATED'
-    },
 }
+
+
+_NEW_FILE = _REVISIONS / f"{_REVISION}_saved_op.py"
+TOUCHED = (*_CHANGES, str(_NEW_FILE))
+"""The files that a field more takes."""
 
 
 def next_version(directory: Path) -> Path:
@@ -64,5 +72,5 @@ def next_version(directory: Path) -> Path:
             assert text.count(old) == 1, f"{name} has {old!r} {text.count(old)} times"
             text = text.replace(old, new)
         (package / name).write_text(text)
-    (package / _REVISIONS / f"{_REVISION}_note.py").write_text(_MIGRATION)
+    (package / _NEW_FILE).write_text(_MIGRATION)
     return directory

@@ -14,9 +14,11 @@ from airflow_coordination.stores.sql.schema import OLDEST_USABLE, SCHEMA_VERSION
 PREVIOUS = 1
 
 _KNOWS_NO_LIMIT = {
-    "leases/steps.py": {
-        "    return own if partition.max_lost_leases is None else partition.max_lost_leases": "    return own",
-        "        max_lost_leases=tenancy.max_lost_leases,\n": "",
+    "leases/rules.py": {
+        '            "max_lost_leases": tenancy.max_lost_leases,\n': "",
+    },
+    "leases/algebra.py": {
+        "(own if limit is None else limit)": "own",
     },
     "stores/sql/schema.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
@@ -25,28 +27,29 @@ _KNOWS_NO_LIMIT = {
     "leases/fields.py": {
         '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n': "",
     },
-    "stores/sql/statements/endings.py": {
-        '"coalesce(max_lost_leases, :max_lost)"': '":max_lost"',
+    "stores/sql/statements/words.py": {
+        'return f"{count} + 1 < coalesce({limit}, {own})"': 'return f"{count} + 1 < {own}"',
+        "{field.name: field.column for field in PARTITION_FIELDS}, owner_task": (
+            '{field.name: field.column for field in PARTITION_FIELDS}, max_lost_leases="", owner_task'
+        ),
     },
-    "stores/sql/statements/acquire.py": {
-        "max_lost_leases = :max_lost, partition_owner": "partition_owner",
-    },
-    "stores/sql/statements/create.py": {
-        "max_lost_leases = NULL, last_error": "last_error",
-    },
-    "stores/dynamodb/layout.py": {
+    "stores/dynamodb/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
     },
     "stores/dynamodb/items.py": {
         '    "max_lost_leases": _Codec(\n'
         "        MAY_LOSE,\n"
-        "        lambda p: None if p.max_lost_leases is None else p.max_lost_leases - 1,\n"
+        "        lambda limit: None if limit is None else limit - 1,\n"
         "        lambda i: number(i, MAY_LOSE) + 1 if MAY_LOSE in i else None,\n"
         "    ),\n": "",
     },
+    "stores/dynamodb/words.py": {
+        '| {"owner_try": Path(it.TRY)}': '| {"owner_try": Path(it.TRY), "max_lost_leases": None}',
+        "return Attr(count.name).lt(Attr(limit.name)) | by_own": "return Attr(count.name).lt(own - 1)",
+        "Attr(limit.name).not_exists() & ": "",
+    },
     "stores/dynamodb/changes.py": {
-        "        it.MAY_LOSE: tenancy.max_lost_leases - 1,\n": "",
-        "    return Attr(it.LOST).lt(Attr(it.MAY_LOSE)) | by_own": "    return Attr(it.LOST).lt(own - 1)",
+        "_WORDS.within(Path(it.LOST), Path(it.MAY_LOSE), write": "_WORDS.within(Path(it.LOST), None, write",
     },
 }
 

@@ -14,8 +14,8 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
-from tests.integration.upgrade.next_version import NEXT, next_version
-from tests.integration.upgrade.processes import Versions
+from tests.integration.upgrade.next_version import NEXT, TOUCHED, next_version
+from tests.integration.upgrade.processes import Versions, Worker
 from tests.integration.upgrade.worker import PASSES, SOURCE
 
 pytestmark = pytest.mark.slow
@@ -57,6 +57,17 @@ def test_s16_neighbours_work_on_one_store_that_is_migrated_under_load(versions: 
     assert [worker.ended()["refusals"] for worker in everybody] == [0, 0, 0]
     assert {worker.events[0]["store"] for worker in everybody} == {store.store_id}
     check_all_done(store, [event for worker in everybody for event in worker.events])
+    assert saved_by(new).isdisjoint({None})
+    assert saved_by(old) == saved_by(late) == {None}
+
+
+def test_a_field_more_takes_six_files() -> None:
+    assert len(TOUCHED) <= 6
+
+
+def saved_by(worker: Worker) -> set[str | None]:
+    """Return what a worker has read of the field that only the next version has."""
+    return {event["saved_op"] for event in worker.events if event["event"] == "worked"}
 
 
 def check_all_done(store: PartitionStore, events: list[dict[str, Any]]) -> None:

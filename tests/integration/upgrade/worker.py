@@ -37,7 +37,7 @@ def work(one: SourceCoordinator, lease: Lease) -> None:
     versions = [*(lease.partition.progress_state or []), SCHEMA_VERSION]
     lease = one.renew(one.save_progress_state(lease, versions, [block(lease, "saved")]))
     one.close(lease, timedelta(0), versions, [block(lease, "last")])
-    tell("worked", key=lease.key, versions=versions)
+    tell("worked", key=lease.key, versions=versions, saved_op=getattr(one.partition(lease.key), "saved_op", None))
 
 
 def main(url: str, name: str, stop: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _TENURES = "leases.tenures"
+_REQUESTS = "leases.ending_requests"
 
 MUTANTS = (
     Mutant(
         "failures outlive a success",
-        _TENURES,
-        'Final[dict[str, Any]] = {"failures": 0, "lost_leases": 0, "last_error": None}',
-        'Final[dict[str, Any]] = {"lost_leases": 0, "last_error": None}',
+        _REQUESTS,
+        "clear_staged=True, failures=0, lost_leases=0, last_error=None)",
+        "clear_staged=True, lost_leases=0, last_error=None)",
         "A14: a partition that reopens for ever is parked by failures that are not in a row",
     ),
     Mutant(
@@ -40,15 +41,15 @@ MUTANTS = (
     Mutant(
         "repeated ending sent as a new one",
         _TENURES,
-        "if isinstance(earlier, End) and intent is not None and asked_before == wish:",
-        "if isinstance(earlier, End) and intent is None:",
+        "if isinstance(earlier, End) and asked_before == asked:",
+        "if False:",
         "S6: an ending that was applied is reported as refused to who asks for it again",
         Tested("tests/unit/leases/test_settling_over_calls.py::test_s6_the_same_close_again_until_the_same_moment"),
     ),
     Mutant(
         "another ending taken for the same",
         _TENURES,
-        "if isinstance(earlier, End) and intent is not None and asked_before == wish:",
+        "if isinstance(earlier, End) and asked_before == asked:",
         "if isinstance(earlier, End):",
         "S6: an ending is reported as done when another one was",
     ),
@@ -75,59 +76,59 @@ MUTANTS = (
     ),
     Mutant(
         "failure publishes",
-        _TENURES,
-        "                failures=failures,\n                last_error=storable",
-        "                failures=failures,\n                clear_staged=True,\n                last_error=storable",
+        _REQUESTS,
+        "            failures=failures,\n            last_error=storable",
+        "            failures=failures,\n            clear_staged=True,\n            last_error=storable",
         "S12: readers see the output of work that was not accepted",
     ),
     Mutant(
         "failure counts as a close",
-        _TENURES,
-        "                failures=failures,\n                last_error=storable",
-        "                failures=failures,\n                closed_count=partition.closed_count + 1,\n"
-        "                last_error=storable",
+        _REQUESTS,
+        "            failures=failures,\n            last_error=storable",
+        "            failures=failures,\n            closed_count=tenure.partition.closed_count + 1,\n"
+        "            last_error=storable",
         "S7: a failure is no close",
     ),
     Mutant(
         "failure wipes progress",
-        _TENURES,
-        "                failures=failures,\n                last_error=storable",
-        "                failures=failures,\n                progress=None,\n                last_error=storable",
+        _REQUESTS,
+        "            failures=failures,\n            last_error=storable",
+        "            failures=failures,\n            progress=None,\n            last_error=storable",
         "S14: the next owner starts from nothing",
     ),
     Mutant(
         "one close too many",
-        _TENURES,
-        "count >= self._settings.max_closed_count",
-        "count > self._settings.max_closed_count",
+        _REQUESTS,
+        "count >= settings.max_closed_count",
+        "count > settings.max_closed_count",
         "S7: not COMPLETED when closedCount reaches the maximum",
     ),
     Mutant(
         "one failure too many",
-        _TENURES,
-        "parks = failures >= self._settings.max_failures",
-        "parks = failures > self._settings.max_failures",
+        _REQUESTS,
+        "parks = failures >= settings.max_failures",
+        "parks = failures > settings.max_failures",
         "L5: a poison partition is not parked at its maximum",
     ),
     Mutant(
         "close keeps progress it was not given",
-        _TENURES,
-        "                progress=progress,\n",
-        "                progress=KEEP if progress is None else progress,\n",
+        _REQUESTS,
+        "delay=delay, progress=self.progress, generation",
+        "delay=delay, progress=KEEP if self.progress is None else self.progress, generation",
         "S12: a pass that should start fresh leaves rows out",
     ),
     Mutant(
         "fresh pass in the old generation",
-        _TENURES,
-        "generation=partition.generation if progress is not None else op,",
-        "generation=partition.generation,",
+        _REQUESTS,
+        "generation = tenure.partition.generation if self.progress is not None else op",
+        "generation = tenure.partition.generation",
         "S12: a fresh pass adds to the output that it should replace",
     ),
     Mutant(
         "every close begins a generation",
-        _TENURES,
-        "generation=partition.generation if progress is not None else op,",
-        "generation=op,",
+        _REQUESTS,
+        "generation = tenure.partition.generation if self.progress is not None else op",
+        "generation = op",
         "S12: a pass that goes on replaces the output it should add to",
     ),
     Mutant(

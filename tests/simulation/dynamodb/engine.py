@@ -75,8 +75,6 @@ class Engine:
         self.tables: dict[str, Table] = {}
         self._date: tuple[datetime | None, str] = (None, "")
 
-    # -- what only the simulation does ----------------------------------------------------------------------------
-
     def expire(self) -> list[Key]:
         """Be the service's TTL: delete what has expired, and return the keys."""
         return [key for table in self.tables.values() for key in table.expire()]
@@ -86,8 +84,6 @@ class Engine:
         for table in self.tables.values():
             for index in table.indexes.values():
                 index.bring(everything=True)
-
-    # -- one item -------------------------------------------------------------------------------------------------
 
     @_operation("TableName", "Key", "ConsistentRead")
     def get_item(self, request: Request) -> Body:
@@ -116,8 +112,6 @@ class Engine:
         planned("Delete", self._table(request), request).apply()
         return {}
 
-    # -- several --------------------------------------------------------------------------------------------------
-
     @_operation("TransactItems")
     def transact_write_items(self, request: Request) -> Body:
         """Apply all writes or none."""
@@ -142,8 +136,6 @@ class Engine:
     def scan(self, request: Request) -> Body:
         """Return a page of everything."""
         return reads.scan(self._table(request), request)
-
-    # -- tables ---------------------------------------------------------------------------------------------------
 
     @_operation(
         "TableName",
@@ -197,8 +189,6 @@ class Engine:
 
     def close(self) -> None:
         """Give nothing back; the tables stay for the other clients."""
-
-    # -- answering ------------------------------------------------------------------------------------------------
 
     def _table(self, request: Request) -> Table:
         try:

@@ -11,7 +11,8 @@ import pytest
 
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.partition import Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.testing.clock import FakeClock

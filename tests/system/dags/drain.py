@@ -9,7 +9,7 @@ from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "count.py"
-SLOTS = 4
+SLOTS = 3
 
 with DAG("drain", schedule=None):
     ready = PartitionsSensor(task_id="ready", source="drain", max_hints=SLOTS)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.house.tree import ROOT
 
-pytestmark = [pytest.mark.system, pytest.mark.spark]
+pytestmark = [pytest.mark.spark]
 MONTHS = [f"2013-{month:02}" for month in range(1, 13)]
 ROWS = re.compile(r"^ +(\d{4}-\d\d) +([\d,]+) +([\d,]+) +([0-9a-f]{16}) +([0-9a-f]{16}) +equal *$", re.MULTILINE)
 

@@ -10,8 +10,8 @@ from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.leases import SettingsError
 from airflow_coordination.operators import LeasedPySparkOperator
-from airflow_coordination.operators.checks import RunDateWarning
-from airflow_coordination.operators.functions import PartitionCallable
+from airflow_coordination.operators.partition_callable import PartitionCallable
+from airflow_coordination.submission.run_dates import RunDateWarning
 
 
 def first(spark, lease, month, *, day=1):

@@ -19,7 +19,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.partition import Lease
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.writes import Answer, OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore

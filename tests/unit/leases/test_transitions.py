@@ -2,14 +2,97 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import PartitionStatus
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import PEOPLE, TRANSITIONS, Event, State, allowed, diagram
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.leases.writes import (
+    AcquireHinted,
+    Act,
+    Action,
+    Adopt,
+    Begin,
+    Renew,
+    Retake,
+    Save,
+    Sweep,
+    Tenancy,
+)
+from airflow_coordination.testing.clock import START
+
+HOUR: Final = timedelta(hours=1)
+OWNER: Final = Owner("host/dag/run/task/0/1")
+LATER: Final = Owner("host/dag/run/task/0/2")
+ENDINGS: Final = (Event.COMPLETE, Event.CLOSE, Event.FAIL, Event.GIVE_UP)
+"""Which status an ending leads to is the coordinator's policy: the rule takes it from the write."""
 
 
 def test_every_event_has_its_row() -> None:
     assert set(TRANSITIONS) == set(Event)
     assert all(row and all(row.values()) for row in TRANSITIONS.values())
+
+
+_STATES: list[tuple[State, Partition | None]] = [
+    (None, None),
+    *(
+        (
+            status,
+            Partition(
+                source="s", key="k", status=status, token=1, nonce="n", last_op="n", priority=0, confirmed=True, **more
+            ),
+        )
+        for status, more in (
+            (PartitionStatus.UNASSIGNED, {"available_at": START}),
+            (PartitionStatus.ASSIGNED, {"owner": OWNER.text, "ownership_timeout": START, "lost_leases": 0}),
+            (PartitionStatus.ASSIGNED, {"owner": OWNER.text, "ownership_timeout": START, "lost_leases": 1}),
+            (PartitionStatus.CLOSED, {"reopen_at": START}),
+            (PartitionStatus.CLOSED, {}),
+            (PartitionStatus.COMPLETED, {}),
+        )
+    ),
+]
+
+
+def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partition], Partition | None]]:
+    """Yield what may cause an event to a partition that was seen so."""
+    base = {"source": "s", "key": "k"}
+    fence, tenancy = Fence(1, "n"), Tenancy(op="op", owner=LATER, timeout=HOUR, max_lost_leases=2)
+    owners: dict[Event, Any] = {
+        Event.ACQUIRE: AcquireHinted(**base, token=1, tenancy=tenancy),
+        Event.RETAKE: Retake(**base, token=1, last_op="n", tenancy=tenancy),
+        Event.ADOPT: Adopt(**base, fence=fence, owner=LATER),
+        Event.BEGIN: Begin(**base, fence=fence, op="op", timeout=HOUR),
+        Event.RENEW: Renew(**base, fence=fence, timeout=HOUR),
+        Event.SAVE: Save(**base, fence=fence, op="op", prev="n", progress_text=None, staged=(), timeout=HOUR),
+    }
+    sweep = Sweep(source="s", op="op", limit=1, max_lost_leases=2)
+    if event in owners:
+        yield lambda partition: steps.step(owners[event], partition, START)
+    elif event is Event.RECLAIM:
+        yield lambda partition: steps.reclaim(sweep, partition, START)
+    elif event is Event.SWEEP_REOPEN:
+        yield lambda partition: steps.reopen(sweep, partition, START)
+    elif event in PEOPLE and seen is not None:
+        act = Act(**base, op="op", action=Action[event.name], seen=seen, by="ada", why="asked")
+        yield lambda partition: steps.step(act, partition, START)
+
+
+@pytest.mark.parametrize("event", [event for event in Event if event not in (*ENDINGS, Event.CREATE)])
+def test_the_rules_lead_where_the_table_says_and_nowhere_else(event: Event) -> None:
+    reached: dict[State, set[State]] = {}
+    for status, partition in _STATES:
+        for write in _writes(event, partition) if partition else ():
+            after = write(partition)
+            if after is not None:
+                reached.setdefault(status, set()).add(None if after.deleted else after.status)
+    assert reached == {before: set(afters) for before, afters in TRANSITIONS[event].items()}
 
 
 def test_people_can_do_what_the_actions_say() -> None:

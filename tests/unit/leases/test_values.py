@@ -7,21 +7,14 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, PayloadError
-from airflow_coordination.leases.partition import (
-    RING_SIZE,
-    Ending,
-    Fence,
-    Outcome,
-    Owner,
-    Partition,
-    PartitionIdentifier,
-    PartitionStatus,
-)
-from airflow_coordination.leases.steps import ring_entry
+from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
+from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.testing.conformance.workbench import block
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -92,10 +85,7 @@ def test_an_identifier_that_cannot_be_stored_names_the_field(
 
 
 def test_an_ending_is_read_from_its_ring_entry() -> None:
-    held = Partition(
-        source="s", key="k", status=PartitionStatus.ASSIGNED, token=9, nonce="abc", last_op="before", closed_count=1
-    )
-    entry = ring_entry(held, Outcome.GIVEN_UP, "op", NOW, PartitionStatus.UNASSIGNED, 2)
+    entry = ring_entry((9, "abc", Outcome.GIVEN_UP, "op", "before", PartitionStatus.UNASSIGNED, 2, NOW))
     assert entry == "9|abc|given up|op|before|UNASSIGNED|2|1767323045678901"
     assert Ending.parse(entry) == Ending(
         Outcome.GIVEN_UP, Fence(9, "abc"), NOW, "op", "before", PartitionStatus.UNASSIGNED, 2
@@ -114,8 +104,7 @@ def test_times_go_to_microseconds_and_back() -> None:
 
 
 def test_a_slot_of_the_ring_holds_one_tenure_only() -> None:
-    old = Partition(source="s", key="k", status=PartitionStatus.ASSIGNED, token=1, nonce="abc", last_op="abc")
-    entry = ring_entry(old, Outcome.LOST, "op", NOW, PartitionStatus.UNASSIGNED, 0)
+    entry = ring_entry((1, "abc", Outcome.LOST, "op", "abc", PartitionStatus.UNASSIGNED, 0, NOW))
     ring = tuple(entry if slot == 1 else None for slot in range(RING_SIZE))
     now = Partition(source="s", key="k", status=PartitionStatus.UNASSIGNED, token=1, nonce="abc", ring=ring)
     assert now.ending_of(Fence(1, "abc")) is not None

@@ -12,11 +12,11 @@ import pytest
 
 from airflow_coordination.leases import Fence, SourceCoordinator, StoreUnavailableError
 from airflow_coordination.outputs import Attempt, Manifest, OutputError, Reference
-from airflow_coordination.outputs.agreement import Agreement
 from airflow_coordination.outputs.attempts import Measured
 from airflow_coordination.outputs.manifests import DataFile
 from airflow_coordination.outputs.parquet import SPARK_SCHEMA
 from airflow_coordination.outputs.partition_values import inferred, values_in
+from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.outputs.schemas import fit, flattened
 from airflow_coordination.stores import open_store
 
@@ -117,7 +117,7 @@ class Publisher:
 
     def __init__(self, coordinator: SourceCoordinator, root: Path) -> None:
         self.coordinator, self.root = coordinator, root
-        self.agreement = Agreement(coordinator.store)
+        self.compatibility = SchemaCompatibility(coordinator.store)
 
     def __call__(self, key: str, written: str | None, *, follows: bool = False, close: bool = False, **more: object):
         coordinator = self.coordinator
@@ -134,7 +134,7 @@ class Publisher:
             pq.write_table(table, file)
         heads = coordinator.store.heads(lease.partition.source, "clean", key)
         reference = Reference(heads[0].blocks[-1].address, heads[0].blocks[-1].digest) if follows else None
-        accept = None if more.pop("allow_lossy", False) else self.agreement.check
+        accept = None if more.pop("allow_lossy", False) else self.compatibility.check
         try:
             made = attempt.finish(block, follows=reference, accept=accept, **more)
         except OutputError as error:

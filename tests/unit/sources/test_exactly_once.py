@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.sources import pages
+from airflow_coordination.sources.objects import pages
 from tests.unit.sources.storage import Source, Storage
 
 ALWAYS = timedelta(0)

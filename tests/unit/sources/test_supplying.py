@@ -1,11 +1,7 @@
-"""Suppliers on a store: killed at every call (promise S11), and a million objects in bounded memory."""
+"""Suppliers on a store, killed at every call (promise S11)."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,11 +9,11 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import Checkpoint, SourceCoordinator, Supplier
-from airflow_coordination.leases.documents import MAX_PROGRESS_BYTES, encode_progress
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.sources import StoredObject, object_listing, pages
+from airflow_coordination.sources import object_listing
+from airflow_coordination.sources.objects import pages
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.testing.clock import START, FakeClock
+from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from tests.unit.sources.storage import Storage
 
@@ -77,50 +73,3 @@ def test_a_supplier_that_was_replaced_creates_nothing_of_its_own(storage: Storag
     before = set(partitions(c))
     c.create_partitions([item for item in seen if not isinstance(item, Checkpoint)])
     assert set(partitions(c)) == before
-
-
-class Million:
-    """A listing that is computed as it is read; one object in fifty is wanted."""
-
-    bucket, prefix, count = "bucket", "", 1_000_000
-
-    def address(self, key: str) -> str:
-        return f"s3a://bucket/{key}"
-
-    def now(self) -> Any:
-        return START
-
-    def objects(self, prefix: str, start_after: str) -> Iterator[StoredObject]:
-        return (StoredObject(f"{n:09}.{'csv' if n % 50 else 'json'}", 1000, START) for n in range(self.count))
-
-
-def scanned(listing: Million, **grouping: int) -> tuple[int, int]:
-    """Scan the listing once; return how many objects its partitions have, and the largest state in bytes."""
-    objects = largest = 0
-    for item in object_listing(listing, scan="once", exclude_suffix=".csv", **grouping)({}):  # type: ignore[arg-type]
-        if isinstance(item, Checkpoint):
-            largest = max(largest, len(encode_progress(item.state) or ""))
-        else:
-            objects += len((item.payload or {}).get("names", [1]))
-    return objects, largest
-
-
-MEASURE = """
-import json, resource
-from tests.unit.sources.test_supplying import Million, scanned
-small = Million()
-small.count = 20_000
-for each in (small, Million()):
-    alone, groups = scanned(each), scanned(each, max_objects=1000)
-    print(json.dumps([*alone, *groups, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
-"""
-
-
-@pytest.mark.slow
-def test_a_million_objects_in_bounded_memory_and_state() -> None:
-    """By the process's own peak: tracing each allocation takes two minutes."""
-    run = subprocess.run([sys.executable, "-c", MEASURE], cwd=ROOT, capture_output=True, check=True, text=True)
-    small, large = map(json.loads, run.stdout.splitlines())
-    assert (small[0], small[2], large[0], large[2]) == (400, 400, 20_000, 20_000)
-    assert max(large[1], large[3]) < MAX_PROGRESS_BYTES
-    assert large[4] - small[4] < 8_000, "KiB more for fifty times the objects"

@@ -13,7 +13,7 @@ from typing import Any
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.spark import Complete
-from airflow_coordination.spark.tenure import Workplace, hold
+from airflow_coordination.spark.tenure import DriverContext, run_tenure
 from airflow_coordination.stores import open_store
 
 MODE, PLACE = sys.argv[1], Path(sys.argv[2])
@@ -132,11 +132,11 @@ store.setup()
 coordinator = SourceCoordinator(store, "s", "host/dag/run/task/-1/1")
 coordinator.create_partitions(["p"])
 spark = Spark()
-place = Workplace(spark=spark, coordinator=coordinator, output_root=str(PLACE / "out"), alone=True)
+driver = DriverContext(spark=spark, coordinator=coordinator, output_root=str(PLACE / "out"), alone=True)
 lease = coordinator.get_next_partition()
 assert lease is not None
 try:
-    ended = hold(main, lease, place)
+    ended = run_tenure(main, lease, driver)
 finally:
     with (PLACE / "unwound").open("a") as unwound:
         unwound.write(f"{os.getpid()} ")

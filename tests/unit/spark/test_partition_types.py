@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.spark.scans import partition_types
+from airflow_coordination.spark.file_scans import partition_types
 
 
 def block(value, kind=None):

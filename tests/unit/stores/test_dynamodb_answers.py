@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from boto3.dynamodb.conditions import Attr
 
 from airflow_coordination.leases.errors import (
     CoordinationError,
@@ -21,8 +22,10 @@ from airflow_coordination.leases.errors import (
     StoreUnavailableError,
 )
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb.changes import Change
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
 
@@ -225,7 +228,23 @@ def test_of_a_cancelled_transaction_only_a_failed_condition_is_a_refusal(table: 
     reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Item": {"a": {"S": "b"}}}]
     service.says("TransactionCanceledException", "Transaction cancelled, …", CancellationReasons=reasons)
     changes = [{"Update": {"Key": KEY, "UpdateExpression": "SET a = :a"}}]
-    assert table.transact(WRITE, changes) == Refusal({"a": "b"})
+    assert table.transact(WRITE, changes) == Refusal({"a": "b"}, index=1)
+
+
+def test_s6_a_conflict_is_no_refusal(table: Table, service: Service) -> None:
+    """S6: another transaction was under way on an item; this one was not applied, and may be when it is repeated."""
+    reasons = [{"Code": "TransactionConflict"}, {"Code": "None"}]
+    service.says("TransactionCanceledException", "Transaction cancelled, …", CancellationReasons=reasons)
+    with pytest.raises(StoreUnavailableError):
+        table.transact(WRITE, [{"Update": {"Key": KEY, "UpdateExpression": "SET a = :a"}}])
+
+
+def test_another_items_refusal_is_not_taken_for_the_partitions(table: Table, service: Service) -> None:
+    reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Item": {"a": {"S": "b"}}}]
+    service.says("TransactionCanceledException", "Transaction cancelled, …", CancellationReasons=reasons)
+    change, other = Change({"a": 1}, Attr("a").not_exists()), {"Put": {"Item": KEY}}
+    with pytest.raises(PartitionUpdateError, match="write 2 of a transaction was refused"):
+        Partitions(table).change(WRITE, "s", "k", change, [other])
 
 
 def test_a_transaction_that_can_never_be_applied_is_not_repeated(table: Table, service: Service) -> None:

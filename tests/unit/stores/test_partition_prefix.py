@@ -14,7 +14,7 @@ from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.published import published_manifests
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.locate import StoreConfig
+from airflow_coordination.stores.config import StoreConfig
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 OTHER = (

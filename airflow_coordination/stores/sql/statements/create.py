@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from airflow_coordination.leases.fields import PARTITION_FIELDS
 from airflow_coordination.stores.sql.columns import META, PARTITIONS, Ready
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 
@@ -16,15 +17,18 @@ _NEW: Final = (
     " closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce,"
     " last_op, create_op, generation, confirmed, deleted, ready, position"
 )
+_GIVEN: Final = ("payload_text", "available_at", "created_at", "updated_at")
+_FORGOTTEN: Final = ", ".join(
+    f"{field.column} = NULL" for field in PARTITION_FIELDS if field.optional and field.name not in _GIVEN
+)
 _REVIVED: Final = (
     "source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0,"
-    " max_lost_leases = NULL, last_error = NULL, reopen_at = NULL, last_op = :op, create_op = :op, generation = :op,"
+    f" {_FORGOTTEN}, last_op = :op, create_op = :op, generation = :op,"
     f" confirmed = 0, deleted = 0, ready = {Ready.FRESH:d}, timed = NULL, due_at = NULL"
 )
 
 
-def _fresh(dialect: Dialect, key: str, payload: str, priority: str, ordinal: str) -> str:
-    now = dialect.now
+def _fresh(now: str, key: str, payload: str, priority: str, ordinal: str) -> str:
     return f""":source, {key}, 'UNASSIGNED', {payload}, {priority}, {ordinal}, 2, 0, 0, 0, {now}, {now}, {now}, 0, '',
         :op, :op, :op, 0, 0, {Ready.FRESH:d}, {ordinal}"""
 
@@ -46,7 +50,7 @@ def _given(dialect: Dialect) -> str:
 def create_page_in_transaction(dialect: Dialect) -> str:
     """Return SQLite's statement for a whole page whose number is known."""
     now, ordinal = dialect.now, ":first + given.place"
-    fresh = _fresh(dialect, "given.key", "given.payload", "given.priority", ordinal)
+    fresh = _fresh(now, "given.key", "given.payload", "given.priority", ordinal)
     return f"""WITH {_given(dialect)}
         INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given WHERE true ORDER BY given.place
         ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {_REVIVED},
@@ -59,17 +63,19 @@ def create_page(dialect: Dialect) -> str:
     """Return PostgreSQL's statement for a whole page; existing rows are neither locked nor written.
 
     It makes and locks rows by key, so that two pages of the same keys in opposite order do not wait for each other.
+    Where it has made all of them, it looks for no tombstones.
     """
-    now = dialect.now
+    now = "(SELECT now FROM page)"  # asked once: the clock costs 0.4 µs, three times a row
     ordinal = f"(SELECT number FROM page) * {PLACES_PER_PAGE} + given.place"
-    fresh = _fresh(dialect, "given.key", "given.payload", "given.priority", ordinal)
+    fresh = _fresh(now, "given.key", "given.payload", "given.priority", ordinal)
     return f"""WITH {_given(dialect)},
-        page AS MATERIALIZED (SELECT nextval('{PAGE_SEQUENCE}') AS number),
+        page AS MATERIALIZED (SELECT nextval('{PAGE_SEQUENCE}') AS number, {dialect.now} AS now),
         made AS (INSERT INTO {PARTITIONS} ({_NEW}) SELECT {fresh} FROM given ORDER BY given.key COLLATE "C"
             ON CONFLICT (source_identifier, source_partition_key) DO NOTHING RETURNING 1),
         revived AS (UPDATE {PARTITIONS} AS p SET {_REVIVED}, payload = given.payload, priority = given.priority,
             ordinal = {ordinal}, position = {ordinal}, available_at = {now}, created_at = {now}, updated_at = {now}
-            FROM given WHERE p.source_identifier = :source AND p.deleted = 1
+            FROM given WHERE (SELECT count(*) FROM made) < (SELECT count(*) FROM given)
+            AND p.source_identifier = :source AND p.deleted = 1
             AND p.source_partition_key = given.key AND p.create_op <> :op RETURNING 1)
         SELECT (SELECT count(*) FROM made) + (SELECT count(*) FROM revived)"""
 

@@ -42,7 +42,7 @@ class Dialect:
 
     def statement(self, text: str) -> Statement:
         """Return ``text`` as this engine's driver takes it."""
-        flat = " ".join(text.split())
+        flat = " ".join(text.split())  # one text for one statement: drivers keep plans by it
         if not self.locks:
             return Statement(flat, None)
         numbers: dict[str, int] = {}
@@ -66,5 +66,7 @@ def sqlite() -> Dialect:
 
 def postgresql(*, injected_clock: bool) -> Dialect:
     """Return PostgreSQL's dialect: the server's clock at the statement's arrival, unless a test injects one."""
+    # STABLE, so that the planner takes it as an index bound and all rows see one time, which clock_timestamp() is not;
+    # now() is as old as the transaction.
     server = "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)"
     return Dialect("postgresql", "CAST(:now AS BIGINT)" if injected_clock else server, locks=True)

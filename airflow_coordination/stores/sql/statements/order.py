@@ -14,8 +14,9 @@ from typing import Final
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.floors import LOWEST
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.endings import MAY_BE_LOST
+from airflow_coordination.stores.sql.statements.symbols import ACQUISITION
 from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
+from airflow_coordination.stores.sql.statements.words import ROW, SqlWords
 
 _CLASSES: Final = ("crashed", "reopened", "new")
 _TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Timed.DELAYED}
@@ -23,6 +24,7 @@ _READY_OF: Final = {"crashed": (Ready.CRASHED,), "reopened": (Ready.REOPENED,), 
 _AGE_OF: Final = {Timed.HELD: "partition_ownership_timeout", Timed.CLOSED: "reopen_at", Timed.DELAYED: "ordinal"}
 _ANY_AGE: Final = f"CASE timed {' '.join(f'WHEN {timed:d} THEN {age}' for timed, age in _AGE_OF.items())} END"
 _NONE: Final = "CAST(NULL AS INTEGER)"
+MAY_BE_LOST: Final = SqlWords.within(ROW.lost_leases, ROW.max_lost_leases, ACQUISITION.tenancy.max_lost_leases)
 _ORDER: Final = "ORDER BY priority, position, ordinal"
 
 _ANY_RANGE: Final = f"CAST({2**31 - 1} AS INTEGER) AS last, CAST({LOWEST} AS BIGINT) AS low"
@@ -97,6 +99,8 @@ def _first_of(dialect: Dialect, branches: list[str], only: str) -> str:
     heads = f"SELECT * FROM ({_union(branches)}) AS heads {_ORDER}"
     if not dialect.locks:
         return f"(SELECT key FROM ({heads} LIMIT 1) AS head)"
+    # LATERAL, because FOR UPDATE may not stand below UNION ALL: the rows of all heads would be locked, and every other
+    # worker would skip them. Locked is one row, in the branch of the first head that still has a free one.
     free = _free_from_head(dialect, only)
     return f"(SELECT free.key FROM ({heads}) AS head CROSS JOIN LATERAL ({free}) AS free LIMIT 1)"
 
@@ -113,6 +117,31 @@ def first_claimable(dialect: Dialect, *, new_first: bool, only: str = "") -> str
     if dialect.locks:
         picks.append(_first_of(dialect, [fresh_branch("sure", only)], only))
     return f"coalesce({', '.join(picks)})"
+
+
+def first_if_fresh(dialect: Dialect, *, new_first: bool, only: str = "") -> str:
+    """Return the key of the first fresh partition that nobody is acquiring, if nothing can go before it.
+
+    This is what a queue mostly answers, for a third of the cost of :func:`first_claimable`: of whatever else could be
+    first, only one entry of its index is looked for. ORDER BY keeps the planner in that index, where NOT EXISTS made it
+    read the table.
+
+    :param only: a further condition on the row.
+    """
+    early = f"ready = {Ready.RETURNED:d}" if new_first else f"ready < {Ready.FRESH:d}"
+    times = (Timed.DELAYED,) if new_first else Timed
+    others = [f"(SELECT ready FROM {PARTITIONS} WHERE source_identifier = :source AND {early} ORDER BY ready LIMIT 1)"]
+    others += [
+        f"""(SELECT due_at FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {timed:d}
+        AND due_at <= {dialect.now} {not_used_up(dialect)} ORDER BY due_at LIMIT 1)"""
+        for timed in times
+    ]
+    nothing_else = " AND ".join(f"{other} IS NULL" for other in others)
+    # The ranges are in the order of their priorities, so the first row found is the first of all: only it is locked.
+    return f"""(SELECT fresh.key FROM {spans("near")} CROSS JOIN LATERAL (
+        SELECT source_partition_key AS key FROM {PARTITIONS} WHERE source_identifier = :source
+        AND ready = {Ready.FRESH:d} AND {inside("span")} {only} {_ORDER} LIMIT 1 FOR UPDATE SKIP LOCKED) AS fresh
+        WHERE {nothing_else} LIMIT 1)"""
 
 
 def claimable_list(dialect: Dialect) -> str:

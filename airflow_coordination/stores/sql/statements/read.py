@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.partition import PartitionStatus
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Timed
 from airflow_coordination.stores.sql.indexes import MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect

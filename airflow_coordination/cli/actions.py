@@ -1,0 +1,112 @@
+"""The commands that change something: people's actions, audited, and the store's schema."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from airflow_coordination import stores
+from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.queries import summary
+from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, SettingsError
+from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.writes import Action
+
+
+def act(context: CommandContext, action: Action, args: Namespace) -> int:
+    """Carry out a person's action on the partitions named, after showing them; return 1 if it was refused for some.
+
+    A dry run checks what the action would check. What is refused for one partition does not keep the others from it.
+
+    :raises PartitionNotFoundError: when one does not exist; nothing is changed then.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    found = [_existing(coordinator.partition(key), key, args.source) for key in args.key]
+    now = context.store.now()
+    print_rows([{**summary(one, now), **_at_stake(context, action, one)} for one in found], args.output)
+    about = f"partition(s) of source {args.source}"
+    if args.dry_run:
+        fit = _each(found, lambda partition: coordinator.check_action(action, partition))
+        say(f"Dry run: would {action} {fit} of {len(found)} {about}. Nothing was changed.")
+        return int(fit < len(found))
+    if not args.yes and not confirmed(f"{action} {len(found)} {about}?"):
+        say("Nothing was changed.")
+        return 0
+    carry_out = getattr(coordinator, action.value)
+    by = args.by or account()
+    done = _each(found, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
+    say(f"Done: {action} {done} of {len(found)} {about}.")
+    return int(done < len(found))
+
+
+def _at_stake(context: CommandContext, action: Action, partition: Partition) -> Row:
+    """Return the datasets and rows that a retract takes back; nothing for other actions."""
+    if action is not Action.RETRACT:
+        return {}
+    heads = [head for head in every_head(context.store, partition.source, key=partition.key) if head.blocks]
+    datasets = ", ".join(sorted(head.dataset for head in heads))
+    return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}
+
+
+def _each(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
+    """Do something with every partition, say for which it was refused and why, and return for how many it was not."""
+    refused = 0
+    for partition in partitions:
+        try:
+            do(partition)
+        except CoordinationError as error:
+            say(f"Error: {error}")
+            refused += 1
+    return len(partitions) - refused
+
+
+def migrate(context: CommandContext, args: Namespace) -> None:
+    """Create the store's schema or migrate it to this version, telling what is done: a takeover may take hours."""
+    with _aloud():
+        context.store.setup()
+    say(f"Store {context.store.store_id} at {context.store.description} is up to date.")
+
+
+class _Saying(logging.Handler):
+    """Says what is logged, without times and names."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+@contextmanager
+def _aloud() -> Iterator[None]:
+    """Say what this package's stores log."""
+    log, saying = logging.getLogger(stores.__name__), _Saying()
+    before = log.level, log.propagate
+    log.addHandler(saying)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(saying)
+        log.setLevel(before[0])
+        log.propagate = before[1]
+
+
+def _existing(partition: Partition | None, key: str, source: str) -> Partition:
+    if partition is None:
+        raise PartitionNotFoundError(key, source)
+    return partition
+
+
+def confirmed(question: str) -> bool:
+    """Ask on a terminal.
+
+    :raises SettingsError: where there is nobody to ask.
+    """
+    if not sys.stdin.isatty():
+        raise SettingsError("--yes", False, "is needed where there is no terminal to ask on", "Add --yes, or --dry-run")
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

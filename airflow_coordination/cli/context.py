@@ -1,0 +1,51 @@
+"""The context of a command: its store, and the person who gives it."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.diagnostics import Finding
+
+
+class CommandContext:
+    """A store, opened when a command first asks for it.
+
+    :param opening: opens the store.
+    :param look_around: gives the findings of ``doctor`` on Airflow, where the command runs within it.
+    """
+
+    def __init__(
+        self, opening: Callable[[], PartitionStore], look_around: Callable[[], Iterable[Finding]] = tuple
+    ) -> None:
+        self._opening = opening
+        self.look_around = look_around
+
+    @cached_property
+    def store(self) -> PartitionStore:
+        """The store.
+
+        :raises SettingsError: when none is named, or it cannot be a store.
+        """
+        return self._opening()
+
+    def coordinator(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
+        """Return a coordinator for ``source`` in the name of whoever is logged in.
+
+        :raises SettingsError: when the store does not know the source, naming the nearest that it knows, or has another
+            prefix.
+        """
+        coordinator = SourceCoordinator(self.store, source, account(), partition_prefix)
+        coordinator.check_known()
+        return coordinator
+
+
+def account() -> str:
+    """Return the name of the account this process runs under."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,0 +1,71 @@
+"""A lease, and the chain of its tenure's writes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.ending_requests import EndRequest
+from airflow_coordination.leases.errors import ForkedChildError
+from airflow_coordination.leases.fence import Ending, Fence
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.writes import ChainWrite
+
+
+@dataclass(slots=True)
+class Chain:
+    """The order of one tenure's writes, shared by all its :class:`Lease` values.
+
+    Each write is conditioned on the one before, so no second one starts while one is unsettled: ``lock`` is
+    held from a write's first attempt until it is settled. Renewals are not part of the chain.
+    """
+
+    last_op: str
+    partition: Partition
+    expires_at: datetime
+    deadline: float
+    """Own monotonic time until which the tenure is surely ours; only ever an early estimate."""
+    ending: Ending | None = None
+    unsettled: ChainWrite | None = None
+    """The write whose outcome is not known yet; the next one settles it first."""
+    asked: tuple[EndRequest, tuple[Block, ...]] | None = None
+    """Which ending its caller asked for: the same call again, with the same arguments, is not a second write."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    process: int = field(default_factory=os.getpid)
+    """The only process that writes it: a forked child inherits this value, not the tenure."""
+
+    def check_process(self) -> None:
+        """Refuse a forked child, before it takes a lock that a thread of its parent may hold for ever here.
+
+        :raises ForkedChildError: in any process but the one that made this chain.
+        """
+        if os.getpid() != self.process:
+            raise ForkedChildError(self.partition.key, self.process, os.getpid())
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One owner's hold on one partition, for one tenure.
+
+    :param partition: the partition as it was when this value was made.
+    :param fence: what every write under this lease is conditioned on.
+    :param expires_at: until when it is held, by the store's clock, unless it is renewed.
+    """
+
+    partition: Partition
+    fence: Fence
+    expires_at: datetime
+    chain: Chain = field(repr=False, compare=False)
+
+    @property
+    def key(self) -> str:
+        """The partition's key."""
+        return self.partition.key
+
+    @property
+    def ending(self) -> Ending | None:
+        """How this tenure ended as far as this process knows, ``None`` while it is thought to go on."""
+        return self.chain.ending

@@ -1,0 +1,90 @@
+"""Idleness: nobody takes what can be acquired. Told from what several looks saw, never from a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Self
+
+from airflow_coordination.leases import Outlook, Swept
+
+IDLE_LOOKS: Final = 3
+"""So many looks after the first one must see that nobody has taken anything."""
+FRONT: Final = 500
+"""So many hints are compared: acquisitions take from the front of the order, the workers of a fleet on DynamoDB from
+its first 300."""
+_CHECKSUM: Final = 8
+"""Characters at the end of a hint that tell it from the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idleness:
+    """The newest of several looks at a source in which work waits and nobody holds a lease.
+
+    :param completed: how many partitions were completed.
+    :param waiting: how many waited for their time; of more than 1,000 some stores say 1,000.
+    :param parked: how many were parked; likewise.
+    :param front: the first hints in the acquisition order, short; an acquisition changes the partition's hint for ever.
+    :param looks: how many looks before this one saw the same source, and nobody had taken anything since.
+    :param next_due: when the first of the waiting ones is due, as text. It tells that one was due where their number
+        is the same because it is not counted any further.
+    """
+
+    completed: int
+    waiting: int
+    parked: int
+    front: tuple[str, ...]
+    looks: int = 0
+    next_due: str | None = None
+
+    @classmethod
+    def seen(cls, before: Self | None, outlook: Outlook, swept: Swept, hints: Sequence[str]) -> Self | None:
+        """Return what this look adds to the one before; ``None`` while somebody is at work or nothing can be acquired.
+
+        A look that comes because a partition was due is no evidence, and does not count: it follows too soon.
+
+        :param before: what the look before returned.
+        :param swept: what this look's sweep did; a lease that it reclaimed was held until now.
+        :param hints: what can be acquired, in the acquisition order.
+        """
+        if not hints or outlook.assigned or swept.reclaimed or swept.parked:
+            return None
+        front = tuple(hint[-_CHECKSUM:] for hint in hints[:FRONT])
+        next_due = outlook.next_due.isoformat() if outlook.next_due else None
+        now = cls(outlook.completed, outlook.waiting, outlook.parked, front, next_due=next_due)
+        if before is None or now._somebody_worked_since(before):
+            return now
+        became_due = now.waiting < before.waiting or now.next_due != before.next_due
+        return replace(now, looks=before.looks + (not became_due))
+
+    @classmethod
+    def from_json(cls, value: object) -> Self | None:
+        """Return what :meth:`to_json` gave, ``None`` for anything else."""
+        if not isinstance(value, dict):
+            return None
+        try:
+            return cls(**{**value, "front": tuple(value["front"])})
+        except (KeyError, TypeError):
+            return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self) | {"front": list(self.front)}
+
+    @property
+    def lasts(self) -> bool:
+        """Whether enough looks have seen it."""
+        return self.looks >= IDLE_LOOKS
+
+    def _somebody_worked_since(self, before: Idleness) -> bool:
+        ended = self.completed > before.completed or self.waiting > before.waiting or self.parked > before.parked
+        return ended or _taken(before.front, self.front)
+
+
+def _taken(before: Iterable[str], now: Sequence[str]) -> bool:
+    """Return whether one of the hints is gone. What others have pushed behind a full front is not gone."""
+    there = set(now)
+    kept = [hint in there for hint in before]
+    while len(now) == FRONT and any(kept) and not kept[-1]:
+        kept.pop()
+    return not all(kept)

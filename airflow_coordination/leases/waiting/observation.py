@@ -1,0 +1,79 @@
+"""One look at a source: a sweep, and the sight of what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Final
+
+from airflow_coordination.leases import Outlook, Partition, SourceCoordinator
+from airflow_coordination.leases.hints import decode_hint
+from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
+
+_PAGE: Final = 1000
+
+
+class Observation:
+    """The findings of one pass over a source: everyone who waits on the source can share it, in any thread.
+
+    Making it reopens and reclaims what is due. Details are read when somebody first asks for them, once.
+
+    :param coordinator: who sweeps and reads.
+    :param most_hints: how many hints anyone can ask for.
+    :raises SettingsError: when the store has never heard of the source.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, most_hints: int) -> None:
+        self._coordinator = coordinator
+        self._most_hints = most_hints
+        self._reading = Lock()
+        self.swept = coordinator.sweep(_PAGE)
+        self.outlook = coordinator.outlook()
+        if self.outlook == Outlook():
+            coordinator.check_known()
+        due = self.outlook.next_due
+        self.seconds = (due - coordinator.store.now()).total_seconds() if due else None
+        """Until something is due, by the store's clock; ``None`` when nothing will be."""
+
+    def hints(self) -> list[str]:
+        """Return what can be acquired, in the acquisition order."""
+        with self._reading:
+            return self._hints
+
+    def parked(self) -> str:
+        """Return sentences that name some of the parked partitions, empty when there are none."""
+        with self._reading:
+            return named(self._coordinator, self.outlook.parked, self._parked)
+
+    @property
+    def claimable(self) -> int:
+        """The number of partitions that can be acquired; at least so many, where counting them is dear."""
+        return max(self.outlook.claimable, len(self.hints()))
+
+    @property
+    def moving(self) -> bool:
+        """Whether something can be acquired, now or later, without a person."""
+        return bool(self.outlook.claimable or self.outlook.assigned or self.outlook.waiting)
+
+    def key_of(self, hint: str) -> str:
+        """Return the key of the partition that one of the hints is about."""
+        return decode_hint(hint, self._coordinator.store.store_id).key
+
+    def __str__(self) -> str:
+        outlook, swept = self.outlook, self.swept
+        next_due = f", next due {outlook.next_due.isoformat(timespec='seconds')}" if outlook.next_due else ""
+        overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
+        return (
+            f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
+            f"{outlook.parked} parked, {outlook.completed} completed{next_due}; "
+            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}"
+        )
+
+    @cached_property
+    def _hints(self) -> list[str]:
+        return self._coordinator.claimable(self._most_hints) if self.outlook.claimable else []
+
+    @cached_property
+    def _parked(self) -> Sequence[Partition]:
+        return self._coordinator.partitions(parked=True, limit=NAMED_KEYS) if self.outlook.parked else ()

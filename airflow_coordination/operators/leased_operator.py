@@ -1,0 +1,174 @@
+"""The base of every operator that works on leased partitions: its arguments, its settings, its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
+from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.telemetry import task_stats
+from airflow_coordination.hooks.text_fields import TextFields
+from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
+from airflow_coordination.submission.labels import show_partition
+from airflow_coordination.submission.lease_choice import Done, LeaseChoice
+from airflow_coordination.submission.task_memory import TaskMemory
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+NOTHING_TO_DO: Final = "nothing to do"
+
+
+class LeasedOperator(TextFields):
+    """Takes the arguments of leased work, and chooses the lease of a try. Goes before the operator that does the work.
+
+    :param source: the source's name. (templated)
+    :param hint: what to try first, from a ``PartitionsSensor``, or a partition's key; then whatever is first in
+        the order. (templated)
+    :param coordination_conn_id: the connection of the store.
+    :param partition_prefix: keeps deployments that share a store apart. (templated)
+    :param output_root: where the partition publishes its blocks; default: the connection's, the configuration's.
+        (templated)
+    :param max_leases: how many partitions one task may work through, one after the other, in one Spark application;
+        ``None`` = until nothing is left to acquire.
+    :param max_runtime: it starts no further one after this time (timedelta or seconds).
+    :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire. It succeeds in any
+        case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
+    :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
+    :param ownership_timeout: how long a lease lasts without renewal (timedelta or seconds).
+    :param max_closed_count: so many closes complete a partition.
+    :param max_failures: so many failures in a row park a partition.
+    :param max_lost_leases: so many leases lost in a row, without an ending, park a partition; also where a sensor
+        sweeps.
+    :param retry_delay_of_partition: wait after a partition's first failure; doubles each time.
+    :param no_progress_timeout: work of ours that shows no progress for so long is cancelled.
+    """
+
+    lease_fields: Sequence[str] = ("source", "hint", "partition_prefix", "output_root")
+    text_fields: Sequence[str] = lease_fields
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        hint: str | None = None,
+        coordination_conn_id: str = DEFAULT_CONNECTION,
+        partition_prefix: str | None = None,
+        output_root: str | None = None,
+        max_leases: int | None = 1,
+        max_runtime: timedelta | float | None = None,
+        on_empty: str = "success",
+        on_clear: str = "explain",
+        ownership_timeout: timedelta | float | None = None,
+        max_closed_count: int | None = None,
+        max_failures: int | None = None,
+        max_lost_leases: int | None = None,
+        retry_delay_of_partition: timedelta | float | None = None,
+        no_progress_timeout: timedelta | float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.retry_policy = self.retry_policy or default_retry_policy()
+        self.source = source
+        self.hint = hint
+        self.coordination_conn_id = coordination_conn_id
+        self.partition_prefix = partition_prefix
+        self.output_root = output_root
+        if max_leases is not None and max_leases < 1:
+            remedy = "Give 1 or more, or None for all there is"
+            raise SettingsError("max_leases", max_leases, "is not a whole number above zero", remedy)
+        if max_leases != 1 and on_clear == "reset":
+            problem = f"cannot be had with max_leases={max_leases}: a task does not remember thousands of partitions"
+            raise SettingsError("on_clear", on_clear, problem, "Use `airflow coordination reset`, or max_leases=1")
+        self.max_leases = max_leases
+        self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
+        self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
+        self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))
+        self._arguments = {
+            "ownership_timeout": ownership_timeout,
+            "max_closed_count": max_closed_count,
+            "max_failures": max_failures,
+            "max_lost_leases": max_lost_leases,
+            "retry_delay": retry_delay_of_partition,
+            "no_progress_timeout": no_progress_timeout,
+        }
+
+    @cached_property
+    def coordination(self) -> CoordinationHook:
+        """The hook of the store."""
+        return CoordinationHook(self.coordination_conn_id)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this task: its own arguments before the connection's, the configuration's, the defaults."""
+        return self.coordination.settings(self._arguments)
+
+    def coordinator(self, context: Context, settings: Settings | None = None) -> SourceCoordinator:
+        """Return the coordinator in the name of the running try, whose counts carry the tags of the task."""
+        return self.coordination.coordinator(
+            self.source,
+            owner_of(context),
+            partition_prefix=self.partition_prefix,
+            settings=settings or self.settings,
+            metrics=task_stats(context, self.source),
+        )
+
+    def choose(
+        self, context: Context, coordinator: SourceCoordinator, memory: TaskMemory, adopted: Lease | None = None
+    ) -> Lease | None:
+        """Return the lease of this try, shown on the grid; ``None`` when there is nothing for it to do.
+
+        :param adopted: the lease of a driver that outlived the try before.
+        :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
+        """
+        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear)
+        found = adopted or choice.choose(context["ti"].try_number)
+        if found is None:
+            coordinator.check_known()  # a misspelt source has nothing to acquire either
+            self._say_nothing_to_do(context)
+            return None
+        if isinstance(found, Done):
+            show_partition(context, found.key)
+            self.log.info(found.message)
+            return None
+        try:
+            show_partition(context, found.key)
+            memory.remember(found.key, found.fence)
+        except BaseException:  # Airflow does not answer, or ends this task
+            if adopted is None:
+                coordinator.give_up(found)
+            raise
+        return found
+
+    def _say_nothing_to_do(self, context: Context) -> None:
+        show_partition(context, NOTHING_TO_DO)
+        message = f"Source {self.source} has nothing to acquire now."
+        if self.on_empty == "skip":
+            self._skip(message)
+        self.log.info(message)
+
+    def _skip(self, message: str) -> None:
+        """Skip, unless that would make a run green that nobody has looked at."""
+        from airflow_coordination.operators.skipping import silenced_by  # loads the sensor
+
+        sensor = silenced_by(self)
+        if sensor is None:
+            raise AirflowSkipException(message)
+        self.log.warning(
+            "on_empty='skip' would skip task %r, too, which looks for parked partitions; this task succeeds instead. "
+            "Leave on_empty out.",
+            sensor,
+        )
+
+
+def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise SettingsError(field, value, "is not a choice", f"Give one of {', '.join(known)}")
+    return value

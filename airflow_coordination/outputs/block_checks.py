@@ -1,0 +1,108 @@
+"""Checks before a block counts: something was written, and nobody has changed it since."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from airflow_coordination.leases.names import storable
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import is_hidden_by_name
+from airflow_coordination.outputs.manifests import Manifest, digest_of
+from airflow_coordination.outputs.storage import PARALLEL_REQUESTS, list_files, read_bytes
+
+log = logging.getLogger(__name__)
+
+NEVER_EMPTY = frozenset({"parquet", "orc", "avro"})
+"""Spark writes a file of these even for no rows, because the schema is in it."""
+
+
+SUCCESS = "_SUCCESS"
+"""The files that Spark leaves even of a write of no rows by partition columns."""
+
+
+def check_something_written(manifest: Manifest, listed: Sequence[str], *, allow_empty: bool) -> None:
+    """Warn about a block without files; refuse it where Spark would have left one, or where readers would see none.
+
+    :param manifest: of the block.
+    :param listed: all paths in its directory, hidden ones too.
+    :param allow_empty: the function says that there may be nothing to write.
+    :raises OutputError: when nothing was written into the block's directory, or only under names that are hidden.
+    """
+    hidden = next((path for path in listed if is_hidden_by_name(path, manifest.format)), None)
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    if manifest.files or allow_empty:
+        if hidden is not None:
+            log.warning("Block of %s: %s has %a, which readers take for hidden", what, manifest.directory, hidden)
+        return
+    if hidden is not None:
+        problem = f"has no file but {hidden!a}, and what begins with _ or . is hidden from readers"
+        raise OutputError(what, manifest.directory, problem, "Give the file another name")
+    if manifest.format in NEVER_EMPTY and not any(path.split("/")[-1] == SUCCESS for path in listed):
+        raise OutputError(
+            what,
+            manifest.directory,
+            f"has no file, although Spark writes one of {manifest.format} even for no rows; it may be somewhere else",
+            "Write to block.path, or say lease.publish(…, allow_empty=True) where there may be nothing to write",
+        )
+    log.warning("Block of %s: %s has no data file, so no rows are published", what, manifest.directory)
+
+
+def check_can_be_read(manifest: Manifest) -> None:
+    """Refuse a block that would be published and that no reader could read.
+
+    :raises OutputError: when its manifest would not be understood, or a file has a name that is no text.
+    """
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    if odd := next((file.path for file in manifest.files if not _is_text(file.path)), None):
+        raise OutputError(
+            what, f"{manifest.directory}/{storable(odd)}", "has a name that is not UTF-8", "Give it another name"
+        )
+    try:
+        content = manifest.to_bytes()
+    except (TypeError, ValueError) as error:
+        problem = f"would have a manifest that cannot be written ({error})"
+        raise OutputError(what, manifest.directory, problem, "Give options as text") from error
+    try:
+        Manifest.from_bytes(content, manifest.address)
+    except OutputError as error:
+        problem = f"would have a manifest that nobody can read: it {error.problem}"
+        raise OutputError(what, manifest.directory, problem, "Give options as text") from error
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def check_unchanged(manifests: Iterable[Manifest]) -> None:
+    """Look once more at finished blocks, side by side, before an ending makes them count.
+
+    :raises OutputError: when a manifest or one of its files is missing, or is not as it was when the block was left.
+    """
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        list(pool.map(_check_unchanged, manifests))
+
+
+def _check_unchanged(manifest: Manifest) -> None:
+    sizes = {file.path: file.size for file in list_files(manifest.directory)} if manifest.files else {}
+    for file in manifest.files:
+        found = sizes.get(file.path)
+        if found != file.size:
+            problem = "is gone" if found is None else f"has {found} bytes, not {file.size}"
+            raise _changed(manifest, f"{manifest.directory}/{file.path}", problem)
+    try:
+        content = read_bytes(manifest.address)
+    except FileNotFoundError as error:
+        raise _changed(manifest, manifest.address, "is gone") from error
+    if digest_of(content) != digest_of(manifest.to_bytes()):
+        raise _changed(manifest, manifest.address, "has another content")
+
+
+def _changed(manifest: Manifest, address: str, problem: str) -> OutputError:
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    remedy = "Write to block.path inside its with-block only; publish again for more"
+    return OutputError(what, address, f"{problem} since its with-block was left", remedy)

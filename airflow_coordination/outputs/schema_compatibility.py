@@ -1,0 +1,164 @@
+"""The check that a block can be read together with the blocks of other partitions in its dataset.
+
+A driver looks at some head records of a dataset once, and again before it refuses. Readers check everything; this finds
+a mistake where it is made, before it spoils a dataset.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows
+from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
+from airflow_coordination.outputs.partition_values import values_in
+from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
+from airflow_coordination.outputs.storage import read_many
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = 5
+"""Head records of a dataset at which a driver looks."""
+REMEDY = (
+    "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which "
+    "every reader must say then, too"
+)
+
+
+@dataclass(slots=True)
+class SchemaCompatibility:
+    """A driver's knowledge of the types in the datasets that it publishes to.
+
+    :param store: the store of the head records.
+    """
+
+    store: PartitionStore
+    _known: dict[tuple[str, str], DatasetTypes] = field(default_factory=dict)
+
+    def check(self, manifest: Manifest, before: Sequence[Manifest]) -> None:
+        """Refuse a block whose columns have other types than elsewhere in its dataset.
+
+        :param manifest: of the block.
+        :param before: blocks of the same tenure.
+        :raises OutputError: naming column, types and both partitions.
+        """
+        schemas = manifest.schemas()
+        for schema in schemas:
+            conflict = self._in_own(schema, manifest, before) or self._elsewhere(schema, manifest)
+            if conflict:
+                what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+                raise OutputError(what, manifest.directory, f"does not fit: {conflict}", REMEDY)
+            self._known[manifest.source, manifest.dataset].add(schema, manifest.key)
+
+    def _in_own(self, schema: str, manifest: Manifest, before: Sequence[Manifest]) -> Conflict | None:
+        """Compare with what the block adds to: the tenure's own blocks, and the one that it follows."""
+        types = DatasetTypes()
+        own = [each for each in before if each.dataset == manifest.dataset]
+        if manifest.follows and manifest.follows.address not in {each.address for each in own}:
+            own += self._read(manifest.source, manifest.key, [manifest.follows])
+        for each in [*own, manifest]:
+            for other in each.schemas():
+                types.add(other, each.key)
+        return types.conflict(schema, manifest.key, with_own=True)
+
+    def _elsewhere(self, schema: str, manifest: Manifest) -> Conflict | None:
+        name = (manifest.source, manifest.dataset)
+        if name not in self._known:
+            self._known[name] = self._look(*name)
+        conflict = self._known[name].conflict(schema, manifest.key)
+        if conflict is None:
+            return None
+        # What was seen may have been replaced since.
+        types = self._known[name] = self._look(*name, conflict.other_key, manifest.key)
+        conflicts = list(types.conflicts(schema, manifest.key))
+        for conflict in conflicts:
+            if not types.had(conflict):
+                return conflict
+        for conflict in conflicts[:1]:
+            log.warning(
+                "Dataset %r has different types already, and readers need allow_lossy=True: %s", name[1], conflict
+            )
+        return None
+
+    def _look(self, source: str, dataset: str, *more: str) -> DatasetTypes:
+        types = DatasetTypes()
+        for manifest in self._some(source, dataset, more):
+            for schema in manifest.schemas():
+                types.add(schema, manifest.key)
+        return types
+
+    def _some(self, source: str, dataset: str, more: Sequence[str]) -> Iterator[Manifest]:
+        try:
+            heads: list[HeadRecord] = list(self.store.heads(source, dataset, limit=LOOKED_AT))
+            for key in dict.fromkeys(more):
+                heads += self.store.heads(source, dataset, key)
+        except CoordinationError as error:
+            log.warning("The types of dataset %r are not compared: %s", dataset, error)
+            return
+        for head in heads:
+            if self._is_replaced_next(source, head):
+                continue
+            yield from self._read(source, head.key, references(head.blocks)[-1:])
+
+    def _is_replaced_next(self, source: str, head: HeadRecord) -> bool:
+        """Return whether the partition has begun anew: its next publication takes the place of this one."""
+        try:
+            partition = self.store.get(source, head.key)
+        except CoordinationError:  # then it is compared
+            return False
+        return partition is not None and not partition.deleted and partition.generation != head.generation
+
+    def _read(self, source: str, key: str, wanted: list[Reference]) -> list[Manifest]:
+        try:
+            contents = read_many([reference.address for reference in wanted])
+            return [verified(*each, source, key) for each in zip(contents, wanted, strict=True)]
+        except CoordinationError as error:  # another partition's trouble is not this one's
+            log.warning("Types are not compared with those of %s: %s", partition_label(source, key), error)
+            return []
+
+
+def check_names(manifest: Manifest, listed: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse columns whose names readers need for themselves, or that Spark hides.
+
+    :param manifest: of the block.
+    :param listed: all paths in its directory, hidden ones too.
+    :param columns: those of its rows, as far as they are known.
+    :raises OutputError: naming the column.
+    """
+    inside = {name for file in manifest.files for name in values_in(file.path)}
+    known = {*columns, *inside, *(name for schema in manifest.schemas() for name in names(schema))}
+    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    for name in sorted(known):
+        if name.lower() in LAYOUT_COLUMNS:
+            problem = f"has a column {name!r}, a name that directories of blocks have"
+            raise OutputError(what, manifest.directory, problem, "Rename the column; it would vanish for readers")
+    for path in listed:
+        if hides_rows(path):
+            problem = f"has rows in {path!r}, which Spark takes for hidden"
+            raise OutputError(what, manifest.directory, problem, "Rename the column or change the value")
+
+
+def check_told(manifest: Manifest) -> None:
+    """Refuse a block whose files are not of the schema that its publisher told.
+
+    :raises OutputError: naming the column.
+    """
+    if manifest.schema is None:
+        return
+    told, what = DatasetTypes(), f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+    told.add(manifest.schema, "schema=…")
+    written = {name for file in manifest.files for name in values_in(file.path)}
+    for schema in (schema for schema in manifest.schemas() if schema != manifest.schema):
+        written |= set(names(schema))
+        if conflict := told.conflict(schema, manifest.key):
+            raise OutputError(
+                what, manifest.directory, f"does not fit: {conflict}", "Give the schema of what is written"
+            )
+    if unknown := sorted(written - set(names(manifest.schema))):
+        problem = f"has columns that the given schema does not name: {', '.join(map(repr, unknown))}"
+        raise OutputError(what, manifest.directory, problem, "Give the schema of what is written, df.schema")

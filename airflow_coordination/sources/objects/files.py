@@ -1,0 +1,146 @@
+"""Listing a directory of any file system that fsspec knows, one directory after the other."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sources.errors import SourceError, wrapped
+from airflow_coordination.sources.objects.listing import StoredObject
+
+_ACTION = "list a directory"
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
+
+
+@dataclass(frozen=True, slots=True)
+class FileListing:
+    """A directory, local or in any storage that fsspec has a package for.
+
+    ``find`` and ``ls`` of fsspec return whole lists, so directories are walked one at a time: memory holds the
+    directories on the way to the present one. The order is that of the full names, as an object storage has it.
+    Directories that are symbolic links are not followed: they may lead around in a circle.
+
+    :param where: a path or URL of a directory; the objects' addresses begin like it.
+    :param filesystem: an open fsspec file system, or a function that returns one; ``None`` to open ``where``.
+    :raises InvalidInputError: when ``where`` is empty or no text.
+    """
+
+    where: str | os.PathLike[str]
+    filesystem: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        where: Any = self.where
+        if not isinstance(where, str | os.PathLike) or not os.fspath(where):
+            raise InvalidInputError("where", where, "is no address", "Give a directory or a URL")
+
+    @property
+    def bucket(self) -> str:
+        """The directory, without a scheme."""
+        return self._base.partition("://")[2].strip("/") if "://" in self._base else self._base
+
+    @property
+    def prefix(self) -> str:
+        """Empty: the directory is all there is."""
+        return ""
+
+    def address(self, key: str) -> str:
+        """Return the file's path, or its URL if the directory was given as one."""
+        return posixpath.join(self._base, key)
+
+    def now(self) -> datetime:
+        """Return this host's time: fsspec cannot ask a storage for its own."""
+        return datetime.now(UTC)
+
+    def objects(self, prefix: str, start_after: str) -> Iterator[StoredObject]:
+        """Yield the files in the order of their full names; see :class:`Listing`."""
+        with wrapped(_ACTION, self._base):
+            filesystem, root = self._open()
+            filesystem.invalidate_cache()
+            if filesystem.isfile(root):
+                raise SourceError(_ACTION, self._base, "is a file", "Give the directory it is in")
+            yield from _walk(filesystem, root, "", prefix, start_after)
+
+    @property
+    def _base(self) -> str:
+        where = os.fspath(self.where)
+        if where.startswith("file:"):
+            where = "/" + where.removeprefix("file:").lstrip("/")
+        return where.rstrip("/") if "://" in where else os.path.abspath(where)
+
+    def _open(self) -> tuple[Any, str]:
+        if self.filesystem is None:
+            try:
+                filesystem, root = fsspec.core.url_to_fs(self._base)
+            except (ImportError, ValueError) as error:
+                problem = f"needs a library that is not here ({error})"
+                raise SourceError(_ACTION, self._base, problem, "Install it where the supplier runs") from error
+            return filesystem, root.rstrip("/")
+        filesystem = self.filesystem() if callable(self.filesystem) else self.filesystem
+        return filesystem, filesystem._strip_protocol(self._base).rstrip("/")
+
+
+def _walk(filesystem: Any, root: str, directory: str, prefix: str, start_after: str) -> Iterator[StoredObject]:
+    """Yield what is below ``directory`` (empty, or ending with ``/``), leaving out what cannot match."""
+    for name, info in _entries(filesystem, root, directory):
+        if name.endswith("/"):
+            if (name.startswith(prefix) or prefix.startswith(name)) and _reaches_beyond(name, start_after):
+                yield from _walk(filesystem, root, name, prefix, start_after)
+        elif name.startswith(prefix) and name > start_after:
+            yield StoredObject(name, int(info.get("size") or 0), _modified(info), _etag(info))
+
+
+def _entries(filesystem: Any, root: str, directory: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return one directory's entries by full name; a directory's name ends with ``/``, so that the walk is ordered."""
+    path = posixpath.join(root, directory).rstrip("/")
+    try:
+        infos = filesystem.ls(path or "/", detail=True)
+    except FileNotFoundError:  # an object storage has no empty directories, and this one may just have been deleted
+        return []
+    named = (_named(filesystem, directory, info) for info in infos if str(info["name"]).rstrip("/") != path)
+    return sorted((entry for entry in named if entry), key=lambda entry: entry[0])
+
+
+def _named(filesystem: Any, directory: str, info: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Return an entry with its full name, ``None`` for what is neither a file nor a directory to enter."""
+    linked = bool(info.get("islink"))
+    if linked:
+        try:
+            info = filesystem.info(info["name"])
+        except FileNotFoundError:
+            return None
+    name = directory + str(info["name"]).rstrip("/").rpartition("/")[2]
+    if info["type"] == "directory":
+        return None if linked else (f"{name}/", info)
+    return (name, info) if info["type"] == "file" else None
+
+
+def _reaches_beyond(directory: str, start_after: str) -> bool:
+    return directory > start_after or start_after.startswith(directory)
+
+
+def _modified(info: Mapping[str, Any]) -> datetime | None:
+    """Return the latest time there is: a file that was moved here keeps its ``mtime``, but not its ``created``."""
+    moments = [moment for name in _TIMES if (moment := _moment(info.get(name)))]
+    return max(moments, default=None)
+
+
+def _moment(value: object) -> datetime | None:
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return None
+
+
+def _etag(info: Mapping[str, Any]) -> str | None:
+    value = info.get("ETag") or info.get("etag")
+    return str(value).strip('"') if value else None

@@ -1,0 +1,102 @@
+"""The function that users call for a supplier of objects."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.durations import positive
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sources.objects.files import FileListing
+from airflow_coordination.sources.objects.grouping import Grouping
+from airflow_coordination.sources.objects.listing import Listing
+from airflow_coordination.sources.objects.s3 import SCHEMES, S3Listing
+from airflow_coordination.sources.objects.selection import Selection, texts
+from airflow_coordination.sources.objects.supplier import ObjectListing
+from airflow_coordination.sources.schedule import Schedule
+
+LATENESS: Final = timedelta(days=1)
+LATENESS_OF_GROUPS: Final = timedelta(minutes=10)
+_PASSWORD: Final = re.compile(r"[^/]+://[^/@]*:[^/@]*@")
+
+
+def object_listing(
+    where: str | os.PathLike[str] | Listing,
+    *,
+    scan: str | timedelta,
+    count: int | None = None,
+    include_prefix: str | list[str] | tuple[str, ...] = (),
+    exclude_suffix: str | list[str] | tuple[str, ...] = (),
+    start_time: datetime | None = None,
+    end_time: datetime | None = None,
+    range: timedelta | None = None,
+    max_objects: int | None = None,
+    max_bytes: int | None = None,
+    lateness: timedelta | None = None,
+    client: Any = None,
+    filesystem: Any = None,
+) -> ObjectListing:
+    """Return a supplier that makes a partition of every object, or of every group of small ones, exactly once.
+
+    An object's partition has the key ``bucket|name`` (Data Prepper's) and the payload ``path``, ``size``,
+    ``modified`` and ``etag``. A group's payload has ``base``, the ``names`` below it, and ``bytes``. Nothing is
+    contacted before the supplier runs.
+
+    :param where: ``s3://bucket/prefix`` (also ``s3a``), a directory or URL that fsspec knows, or a :class:`Listing`.
+    :param scan: ``"once"``, or the interval between the starts of two scans; ``timedelta(0)`` scans whenever the
+        supplier is asked, which suits a DAG with a schedule of its own.
+    :param count: how many scans there are; ``None`` for no end (Data Prepper: ``scheduling.count``).
+    :param include_prefix: beginnings of names (Data Prepper: ``filter.include_prefix``).
+    :param exclude_suffix: ends of names that are left out (Data Prepper: ``filter.exclude_suffix``).
+    :param start_time: only objects written then or later.
+    :param end_time: only objects written before.
+    :param range: only objects written this long before the first scan, or later.
+    :param max_objects: objects per group; without this and ``max_bytes`` each object is a partition of its own.
+    :param max_bytes: bytes per group.
+    :param lateness: how long after the time it is stamped with an object may appear: the upload's duration (S3 stamps
+        an upload in parts with its beginning) and differences of clocks. Objects alone: names so much older than the
+        last scan are offered again (1 day). Groups: objects wait until they are so old (10 minutes).
+    :param client: for S3: a boto3 client, an Airflow ``S3Hook``, or a function that returns one.
+    :param filesystem: for other storages: an open fsspec file system, or a function that returns one.
+    :raises InvalidInputError: for options that are wrong or contradict each other; the message names them.
+    """
+    grouping = Grouping.of(max_objects, max_bytes)
+    if lateness is None:
+        lateness = LATENESS_OF_GROUPS if grouping else LATENESS
+    selection = Selection(
+        texts("include_prefix", include_prefix), texts("exclude_suffix", exclude_suffix), start_time, end_time, range
+    )
+    return ObjectListing(
+        _listing(where, client, filesystem),
+        Schedule.of(scan, count),
+        selection,
+        grouping,
+        positive("lateness", lateness, zero=True) or timedelta(0),
+    )
+
+
+def _listing(where: object, client: Any, filesystem: Any) -> Listing:
+    address = os.fspath(where) if isinstance(where, str | os.PathLike) else ""
+    if _PASSWORD.match(address):
+        remedy = "It would be in every partition: give filesystem=…, or client=…, that knows it"
+        raise InvalidInputError("where", f"{address.partition('://')[0]}://…", "holds a password", remedy)
+    of_s3 = address.partition("://")[0] in SCHEMES and filesystem is None
+    if client is not None and not of_s3:
+        raise InvalidInputError("client", type(client).__name__, "is for S3 only", "Give s3://…, and no filesystem")
+    if of_s3:
+        return S3Listing(address, client)
+    if isinstance(where, str | os.PathLike):
+        return FileListing(address, filesystem)
+    return _own_listing(where, filesystem)
+
+
+def _own_listing(where: Any, filesystem: Any) -> Listing:
+    missing = [name for name in ("bucket", "prefix", "address", "now", "objects") if not hasattr(where, name)]
+    if missing:
+        problem = f"is {type(where).__name__}, which has no {', '.join(missing)}"
+        raise InvalidInputError("where", where, problem, "Give an address or a Listing")
+    if filesystem is not None:
+        raise InvalidInputError("filesystem", type(filesystem).__name__, "needs an address", "Give the directory")
+    return where  # type: ignore[no-any-return]

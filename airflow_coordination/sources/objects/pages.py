@@ -1,0 +1,83 @@
+"""Walks through one scan and yields its partitions, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from airflow_coordination.leases.names import SEPARATOR, encode_part
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.objects.grouping import Grouping, Planner, identifier
+from airflow_coordination.sources.objects.listing import Listing, StoredObject
+from airflow_coordination.sources.objects.scan import LISTING, Scan
+from airflow_coordination.sources.objects.selection import Selection, listed
+from airflow_coordination.sources.planned_pass import planned_pass
+from airflow_coordination.sources.schedule import written
+
+LISTED_PER_CHECKPOINT: Final = 10_000
+GROUPS_PER_CHECKPOINT: Final = 32
+"""Of 4 KB each: half of what a global state may hold."""
+
+
+class Pages:
+    """One supplier's way through one scan.
+
+    :param state: the global state but for the scan; what it has under ``LISTING`` is kept beside the scan.
+    """
+
+    def __init__(self, listing: Listing, selection: Selection, state: Mapping[str, Any], scan: Scan) -> None:
+        self._listing, self._selection, self._state, self._scan = listing, selection, state, scan
+        self.listed = self.taken = 0
+
+    def objects(self) -> Iterator[Supplied]:
+        """Yield a partition for every wanted object: an object's key is a function of its name, so none doubles."""
+        for found, wanted in self._found():
+            if wanted:
+                yield alone(self._listing, found)
+            if self.listed % LISTED_PER_CHECKPOINT == 0:
+                yield self._checkpoint(self._scan.at(found.key))
+
+    def groups(self, grouping: Grouping, once: bool) -> Iterator[Supplied]:
+        """Yield a partition for every group, in planned steps: a group's key depends on what is in it.
+
+        :param once: whether there is one scan only; later ones tell by time which objects are new.
+        """
+        return planned_pass(self._scan, self._steps(grouping, once), identifier, self._checkpoint)
+
+    def _steps(self, grouping: Grouping, once: bool) -> Iterator[Scan]:
+        planner = Planner(self._listing, grouping)
+        for found, wanted in self._found():
+            if wanted and found.modified is None and not once:
+                problem = f"does not say when {found.key!r} was written"
+                remedy = "Use scan='once', or leave out max_objects and max_bytes"
+                raise SourceError("group objects", self._listing.address(""), problem, remedy)
+            planner.see(found, wanted)
+            if len(planner.plan) >= GROUPS_PER_CHECKPOINT or self.listed % LISTED_PER_CHECKPOINT == 0:
+                yield self._scan.at(planner.covered, planner.take())
+        planner.close()
+        yield self._scan.at(planner.covered, planner.take())
+
+    def _found(self) -> Iterator[tuple[StoredObject, bool]]:
+        for found in listed(self._listing, self._selection, self._scan.after):
+            wanted = self._selection.wants(found, self._scan.since, self._scan.until)
+            self.listed += 1
+            self.taken += wanted
+            yield found, wanted
+
+    def _checkpoint(self, scan: Scan) -> Checkpoint:
+        return Checkpoint({**self._state, LISTING: {**self._state[LISTING], **scan.document()}})
+
+
+def alone(listing: Listing, found: StoredObject) -> PartitionIdentifier:
+    """Return the partition of one object: key ``bucket|name``, as Data Prepper has it.
+
+    The name comes last and is kept as it is: a bucket's name is encoded, so two pairs never have one key.
+    """
+    payload = {"path": listing.address(found.key), "size": found.size}
+    if found.modified is not None:
+        payload["modified"] = written(found.modified)
+    if found.etag is not None:
+        payload["etag"] = found.etag
+    return PartitionIdentifier(f"{encode_part(listing.bucket)}{SEPARATOR}{found.key}", payload=payload)

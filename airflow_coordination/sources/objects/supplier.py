@@ -1,0 +1,133 @@
+"""The supplier of objects: which scan is due, and what it gives (Data Prepper: the supplier of its S3 scan)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.sources.objects.grouping import Grouping
+from airflow_coordination.sources.objects.listing import Listing
+from airflow_coordination.sources.objects.pages import Pages
+from airflow_coordination.sources.objects.scan import LISTING, Scan, unfinished_scan
+from airflow_coordination.sources.objects.selection import Selection
+from airflow_coordination.sources.planned_pass import remembered
+from airflow_coordination.sources.schedule import (
+    LAST_SCAN_TIME,
+    SCAN_COUNT,
+    SINGLE_SCAN_COMPLETE,
+    Schedule,
+    moment,
+    written,
+)
+
+log = logging.getLogger(__name__)
+RESERVED: Final = (SCAN_COUNT, SINGLE_SCAN_COMPLETE, LAST_SCAN_TIME, LISTING)
+"""Names in the global state that no bucket may have."""
+_OF: Final = "of"
+_GROUPS: Final = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectListing:
+    """The supplier that :func:`~airflow_coordination.sources.object_listing` makes.
+
+    The global state holds Data Prepper's ``SCAN_COUNT``, ``SINGLE_SCAN_COMPLETE`` and ``LAST_SCAN_TIME``, and under
+    the bucket's name the moment up to which objects are dealt with. Our ``LISTING`` holds a scan that is under way.
+    """
+
+    listing: Listing
+    schedule: Schedule
+    selection: Selection
+    grouping: Grouping | None
+    lateness: timedelta
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __post_init__(self) -> None:
+        if self.listing.bucket in RESERVED:
+            problem = "is the name of something else in the global state"
+            raise InvalidInputError("where", self.listing.bucket, problem, "Use another bucket or directory")
+
+    def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
+        """Yield the partitions of the scan that is under way or due, with checkpoints between them.
+
+        :raises SourceError: when the storage cannot be listed.
+        :raises InvalidInputError: when groups were made with other options, or an object cannot be a partition.
+        :raises ProgressStateError: when the state cannot be read.
+        """
+        known = self._known(state)
+        scan = unfinished_scan(known) or self._begun(known)
+        if scan is None:
+            return
+        pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan)
+        yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
+        self._report(scan, pages)
+        yield Checkpoint(self._finished(known, scan))
+
+    @property
+    def name(self) -> str:
+        """The address of the listing, for messages."""
+        return self.listing.address(self.listing.prefix)
+
+    def _report(self, scan: Scan, pages: Pages) -> None:
+        log.info("%s: %d objects listed, %d taken.", self.name, pages.listed, pages.taken)
+        if scan.until:
+            log.info("Objects written since %s wait for a later scan; see lateness.", written(scan.until))
+        if not pages.listed and not scan.after:
+            log.warning("%s lists nothing. If you expected objects, check its name and include_prefix.", self.name)
+
+    @property
+    def _once(self) -> bool:
+        return self.schedule.every is None
+
+    def _known(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the state without what scans with other options left: objects alone are then all offered again."""
+        before = remembered(state, LISTING)
+        if before.get(_OF) in (None, self._marks()[_OF]):
+            return dict(state)
+        if self.grouping or before.get(_GROUPS):
+            problem = "was scanned with other filters, another scan mode, or other than in groups"
+            remedy = "No object may be in two partitions: restore the options, or give the source a new name"
+            raise InvalidInputError("where", self.name, problem, remedy)
+        log.info("%s: its options are new, so every object is offered again.", self.name)
+        ours = {*RESERVED, self.listing.bucket}
+        return {name: value for name, value in state.items() if name not in ours}
+
+    def _marks(self) -> dict[str, Any]:
+        """Return the options that all scans of the source must have in common."""
+        mode = ("once" if self._once else "every") if self.grouping else "alone"
+        return {_OF: self.selection.digest(self.listing, mode), _GROUPS: self.grouping is not None}
+
+    def _begun(self, known: Mapping[str, Any]) -> Scan | None:
+        """Return the scan that is due, ``None`` when none is."""
+        if not self.schedule.due(known, self.clock.now(), self.name):
+            return None
+        started = self.listing.now().replace(microsecond=0)
+        done = moment(known, self.listing.bucket)
+        first = moment(remembered(known, LISTING), "first")
+        if first is None:
+            first = self.selection.first_moment(started) if done is None else self.selection.start_time
+        if not self.grouping:
+            since = [edge for edge in (first, done and done - self.lateness) if edge]
+            return Scan(started, first, max(since, default=None))
+        until = None if self._once else started - self.lateness
+        if until and done and until <= done:
+            log.info("%s: objects wait until they are %s old; there is none yet.", self.name, self.lateness)
+            return None
+        return Scan(started, first, done or first, until)
+
+    def _finished(self, known: Mapping[str, Any], scan: Scan) -> dict[str, Any]:
+        """Return the state after the scan: what is dealt with, and nothing under way."""
+        first = {"first": written(scan.first)} if scan.first else {}
+        return {
+            **known,
+            **self.schedule.after_scan(known, scan.started),
+            self.listing.bucket: written(scan.until or scan.started),
+            LISTING: {**self._marks(), **first},
+        }

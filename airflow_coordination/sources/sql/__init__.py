@@ -1,0 +1,1 @@
+"""Rows of an SQL table: ranges of a key become partitions."""

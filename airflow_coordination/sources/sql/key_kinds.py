@@ -1,0 +1,80 @@
+"""Kinds of key columns whose values can bound a range, and how a bound is written as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import types
+
+from airflow_coordination.leases.errors import InvalidInputError
+
+LONGEST_BOUND: Final = 1_000
+"""In characters of JSON, so that two bounds fit into a payload of 4 KB, and a hundred into a global state."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyKind:
+    """One kind of key column.
+
+    :param name: its name in a payload.
+    :param python: the type of its values.
+    :param sql: the SQL type of its bounds.
+    :param written: turns a value into JSON.
+    :param read: turns it back.
+    """
+
+    name: str
+    python: type
+    sql: types.TypeEngine[Any]
+    written: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+    def bound(self, value: object) -> Any:
+        """Return a value of the column as JSON.
+
+        :raises InvalidInputError: when it is no value of this kind, or too long.
+        """
+        if not isinstance(value, self.python) or isinstance(value, bool):
+            problem = f"holds a {type(value).__name__}, though it is of kind {self.name}"
+            raise InvalidInputError("column", value, problem, "Use a column whose values are all of its type")
+        written = self.written(value)
+        length = len(json.dumps(written))
+        if length > LONGEST_BOUND:
+            problem = f"would bound a range by {length} characters, the limit is {LONGEST_BOUND}"
+            raise InvalidInputError("column", value, problem, "Use a key column with shorter values")
+        return written
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        KeyKind("integer", int, types.BigInteger(), _as_it_is, _as_it_is),
+        KeyKind("text", str, types.String(), _as_it_is, _as_it_is),
+        KeyKind("decimal", Decimal, types.Numeric(), str, Decimal),
+        KeyKind("date", date, types.Date(), date.isoformat, date.fromisoformat),
+        KeyKind("timestamp", datetime, types.DateTime(), datetime.isoformat, datetime.fromisoformat),
+        KeyKind("timestamptz", datetime, types.DateTime(timezone=True), datetime.isoformat, datetime.fromisoformat),
+        KeyKind("uuid", UUID, types.Uuid(), str, UUID),
+    )
+}
+
+
+def kind_of(column_type: types.TypeEngine[Any]) -> KeyKind | None:
+    """Return the kind of a column of this type, ``None`` if its values cannot bound a range."""
+    try:
+        python = column_type.python_type
+    except NotImplementedError:
+        return None
+    if python is datetime and getattr(column_type, "timezone", False):
+        return KINDS["timestamptz"]
+    return next((kind for kind in KINDS.values() if kind.python is python), None)

@@ -1,0 +1,128 @@
+"""The supplier that makes partitions of the rows of an SQL table, by ranges of a key."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
+from airflow_coordination.sources.schedule import Schedule, moment, written
+from airflow_coordination.sources.sql.key_column import KeyColumn
+from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind
+from airflow_coordination.sources.sql.range_pass import RANGES, UNDER_WAY, RangePass, identifier, unfinished_pass
+
+RANGES_PER_PLAN: Final = 100
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlRanges:
+    """The supplier that :func:`~airflow_coordination.sources.sql_ranges` makes.
+
+    The global state holds the pass that is under way, and where the last one ended.
+    """
+
+    key: KeyColumn
+    rows: int | None
+    partitions: int | None
+    append_only: bool
+    lateness: timedelta
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
+        """Yield the partitions of the pass that is under way or due, with checkpoints between them.
+
+        :raises SourceError: when the database does not answer as it should.
+        :raises InvalidInputError: when the table or column is not what the options say.
+        :raises ProgressStateError: when the state cannot be read.
+        """
+        marks = self._marks(state)
+        found = unfinished_pass(marks)
+        if found is None:
+            marks, found = self._begun(marks)
+        if found is None:
+            if marks != state.get(RANGES):
+                yield Checkpoint({**state, RANGES: marks})
+            return
+
+        def saved(step: RangePass) -> Checkpoint:
+            return Checkpoint({**state, RANGES: {**marks, UNDER_WAY: step.document()}})
+
+        yield from planned_pass(found, self._steps(found), identifier, saved)
+        done = {name: value for name, value in marks.items() if name != UNDER_WAY} | {"done": found.top}
+        yield Checkpoint({**state, **self._schedule.after_scan(state, self.clock.now()), RANGES: done})
+
+    @property
+    def _schedule(self) -> Schedule:
+        return Schedule(timedelta(0) if self.append_only else None)
+
+    def _steps(self, step: RangePass) -> Iterator[RangePass]:
+        while not step.end:
+            bounds, end = self.key.bounds(KINDS[step.kind], step.after, step.top, step.rows, RANGES_PER_PLAN)
+            step = step.planned(self._where(), bounds, end)
+            yield step
+
+    def _where(self) -> dict[str, Any]:
+        schema = {"schema": self.key.schema} if self.key.schema else {}
+        return {**schema, "table": self.key.table, "column": self.key.column}
+
+    def _marks(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the state's record of this table.
+
+        :raises InvalidInputError: when it remembers another one: rows would be in two partitions, or in none.
+        """
+        found = remembered(state, RANGES)
+        digest = fingerprint([self.key.schema, self.key.table, self.key.column, self.append_only])
+        if found.get("of", digest) != digest:
+            problem = "is not the table, the column or the mode that this source was divided by"
+            raise InvalidInputError("table", self.key.name, problem, "Restore it, or give the source a new name")
+        return {**found, "of": digest}
+
+    def _begun(self, marks: dict[str, Any]) -> tuple[dict[str, Any], RangePass | None]:
+        """Return the new record, and the pass that is due, ``None`` when none is."""
+        if not self.append_only and "done" in marks:
+            log.info("%s is divided already; its last partition has no upper bound.", self.key.name)
+            return marks, None
+        kind = self.key.kind()
+        if marks.setdefault("type", kind.name) != kind.name:
+            problem = f"was of kind {marks['type']} and is of kind {kind.name} now"
+            raise InvalidInputError("column", self.key.name, problem, "Give the source a new name")
+        top = None
+        if self.append_only:
+            marks, top = self._settled(marks, kind)
+            if top is None:
+                return marks, None
+        done = marks.get("done")
+        return marks, RangePass(kind.name, self._rows(kind, done, top), done is None, done, top)
+
+    def _rows(self, kind: KeyKind, after: Any, top: Any) -> int:
+        if self.rows is not None:
+            return self.rows
+        return max(1, -(-self.key.count(kind, after, top) // (self.partitions or 1)))
+
+    def _settled(self, marks: dict[str, Any], kind: KeyKind) -> tuple[dict[str, Any], Any]:
+        """Return the new record, and the greatest key above which alone rows may still be uncommitted."""
+        others = {name: value for name, value in marks.items() if name != "seen"}
+        seen, top = marks.get("seen"), None
+        if self.lateness and seen:
+            seen_at = moment(seen, "at")
+            if seen_at is None or self.clock.now() - seen_at < self.lateness:
+                log.info("%s: new rows wait until they are seen for %s; see lateness.", self.key.name, self.lateness)
+                return marks, None
+            top = seen["top"]
+        latest = self.key.top(kind, marks.get("done") if top is None else top)
+        if latest is None:
+            log.info("%s: there are no newer rows.", self.key.name)
+            return others, top
+        if not self.lateness:
+            return others, latest
+        log.info("%s: rows up to %r become partitions in %s.", self.key.name, latest, self.lateness)
+        return {**others, "seen": {"at": written(self.clock.now()), "top": latest}}, top

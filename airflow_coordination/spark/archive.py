@@ -1,0 +1,65 @@
+"""The archive with which the operator brings our pure rooms to the driver (``--py-files``)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+PACKAGE = "airflow_coordination"
+ROOMS = ("leases", "outputs", "stores", "spark", "sources")
+VENDORED = "vendored"
+"""The folder of libraries that a driver's image may lack; used only if it does."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_LEFT_OUT = {"__pycache__", "versions", "tests"}
+
+
+def build_archive(directory: str | os.PathLike[str]) -> Path:
+    """Write the archive below ``directory`` and return its path. The same code gives the same file, byte for byte.
+
+    It holds leases, outputs, stores and spark, and fsspec for drivers whose image lacks it. A driver needs
+    pyspark and the store's client library besides.
+
+    :param directory: created if it does not exist; several processes may build there at once.
+    """
+    content = _content()
+    target = Path(directory) / f"{PACKAGE}-{hashlib.sha256(content).hexdigest()[:12]}.zip"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(f".{os.getpid()}.part")
+        partial.write_bytes(content)
+        partial.replace(target)
+    return target
+
+
+def _content() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, source in sorted(_members()):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, source.read_bytes())
+    return buffer.getvalue()
+
+
+def _members() -> Iterator[tuple[str, Traversable]]:
+    package = files(PACKAGE)
+    yield f"{PACKAGE}/__init__.py", package / "__init__.py"
+    for room in ROOMS:
+        yield from _below(package / room, f"{PACKAGE}/{room}")
+    yield from _below(files("fsspec"), f"{VENDORED}/fsspec")
+
+
+def _below(directory: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in directory.iterdir():
+        if entry.name in _LEFT_OUT:
+            continue
+        if entry.is_dir():
+            yield from _below(entry, f"{name}/{entry.name}")
+        elif entry.name.endswith((".py", ".sql", ".json")):
+            yield f"{name}/{entry.name}", entry

@@ -1,0 +1,139 @@
+"""The published files that one scan of Spark reads together, and their columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
+from airflow_coordination.outputs.manifests import DataFile, Manifest
+from airflow_coordination.outputs.partition_values import inferred, values_in
+from airflow_coordination.outputs.schemas import DatasetTypes, types, without
+from airflow_coordination.outputs.storage import join, parent
+from airflow_coordination.spark.paths import load, spark_path
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """The common properties of the files of a scan.
+
+    :param format: Spark's name of their format.
+    :param options: options for Spark's reader, as JSON text.
+    :param schema: of their rows without partition columns, ``None`` if Spark has to look.
+    :param columns: their partition columns.
+    :param root: the directory from which Spark looks for partition columns, if there are any.
+    """
+
+    format: str
+    options: str
+    schema: str | None
+    columns: tuple[str, ...]
+    root: str | None
+
+
+@dataclass(slots=True)
+class FileScan:
+    """The files of one kind."""
+
+    kind: FileKind
+    paths: list[str] = field(default_factory=list)
+
+
+def root_of(manifest: Manifest) -> str:
+    """Return the directory that the attempts of all partitions share."""
+    return parent(parent(parent(manifest.directory)))
+
+
+def scans_of(manifests: Iterable[Manifest]) -> list[FileScan]:
+    """Return the scans that read exactly the files of ``manifests``."""
+    scans: dict[FileKind, FileScan] = {}
+    for manifest in manifests:
+        for file in manifest.files:
+            kind = _kind(manifest, file)
+            scans.setdefault(kind, FileScan(kind)).paths.append(join(manifest.directory, file.path))
+    return list(scans.values())
+
+
+def _kind(manifest: Manifest, file: DataFile) -> FileKind:
+    columns = tuple(values_in(file.path))
+    schema = file.schema or (without(manifest.schema, columns) if manifest.schema else None)
+    options = json.dumps(dict(manifest.options), sort_keys=True)
+    return FileKind(manifest.format, options, schema, columns, root_of(manifest) if columns else None)
+
+
+def check_types(manifests: Iterable[Manifest]) -> None:
+    """Refuse blocks whose columns cannot be read together without changing values.
+
+    :raises OutputError: naming column, types and two partitions.
+    """
+    seen, compared = DatasetTypes(), set()
+    for manifest in manifests:
+        for schema in manifest.schemas():
+            if schema in compared:
+                continue
+            compared.add(schema)
+            conflict = seen.conflict(schema, manifest.key, with_own=True)
+            if conflict:
+                what = f"read dataset {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+                remedy = "Publish one of the two again, or say allow_lossy=True: values may change then"
+                raise OutputError(what, manifest.directory, f"does not fit: {conflict}", remedy)
+            seen.add(schema, manifest.key)
+
+
+def partition_types(manifests: Sequence[Manifest]) -> dict[str, Any]:
+    """Return the type of each partition column: the one that all told, or the narrowest that keeps all values.
+
+    Spark alone would look at each scan by itself, and make a number of the text ``01234``. So would a type that only
+    some have told: it says nothing of what the others wrote.
+    """
+    texts: dict[str, set[str]] = {}
+    told: dict[str, list[Any]] = {}
+    for manifest in manifests:
+        kinds: dict[str, Any] = {}
+        for schema in manifest.schemas():
+            kinds |= types(schema)
+        here = [values_in(file.path) for file in manifest.files]
+        for name in dict.fromkeys(name for values in here for name in values):
+            texts.setdefault(name, set()).update(found for each in here if (found := each.get(name)) is not None)
+            told.setdefault(name, []).append(kinds.get(name))
+    return {name: _agreed(told[name]) or inferred(found) for name, found in texts.items()}
+
+
+def _agreed(told: Sequence[Any]) -> Any:
+    return told[0] if all(each == told[0] for each in told) else None
+
+
+def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
+    """Return the rows of a scan.
+
+    :param partitioned_by: the types of partition columns.
+    """
+    kind = scan.kind
+    reader = _reader(spark, kind)
+    if not kind.root:
+        return load(reader, scan.paths)
+    schema = kind.schema or load(reader, scan.paths).schema.json()
+    frame = load(_reader(spark, kind, _with_columns(schema, kind.columns, partitioned_by)), scan.paths)
+    return frame.drop(*LAYOUT_COLUMNS)
+
+
+def _reader(spark: Any, kind: FileKind, schema: str | None = None) -> Any:
+    reader = spark.read.format(kind.format).options(**json.loads(kind.options))
+    if schema or kind.schema:
+        from pyspark.sql.types import StructType
+
+        reader = reader.schema(StructType.fromJson(json.loads(schema or kind.schema or "")))
+    elif kind.format in ("parquet", "orc"):
+        reader = reader.option("mergeSchema", "true")
+    return reader.option("basePath", spark_path(kind.root)) if kind.root else reader
+
+
+def _with_columns(schema: str, columns: tuple[str, ...], partitioned_by: Mapping[str, Any]) -> str:
+    """Return a schema with partition columns of given types, and those of the directories as text."""
+    fields = json.loads(without(schema, (*columns, *LAYOUT_COLUMNS)))["fields"]
+    kinds = {**{name: partitioned_by[name] for name in columns}, **dict.fromkeys(LAYOUT_COLUMNS, "string")}
+    fields += [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in kinds.items()]
+    return json.dumps({"type": "struct", "fields": fields})

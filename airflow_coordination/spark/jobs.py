@@ -1,0 +1,76 @@
+"""The Spark jobs of one tenure: marked, counted, cancelled."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.spark.session import context_of
+
+log = logging.getLogger(__name__)
+
+
+class SparkJobs:
+    """Marks the Spark jobs of one tenure with a group and a tag ``lease-<fence>``.
+
+    Jobs that the function starts in threads of its own carry the marks only if these are
+    ``pyspark.InheritableThread``; where the whole Spark application is the tenure's (``alone``), every job
+    is cancelled.
+
+    :param spark: the session, classic or Connect.
+    :param fence: the tenure.
+    :param alone: nothing else runs in this Spark application.
+    """
+
+    def __init__(self, spark: Any, fence: Fence, *, alone: bool) -> None:
+        self._spark, self._alone = spark, alone
+        self._context = context_of(spark)
+        self._tag = f"lease-{fence}"
+        self._connect_progress: tuple[Any, ...] = ()
+
+    def mark(self, description: str) -> None:
+        """Mark the jobs that the calling thread starts from now on.
+
+        :param description: their text in Spark's own pages.
+        """
+        if self._context is None:
+            self._spark.addTag(self._tag)
+            self._spark.registerProgressHandler(self._on_progress)
+        else:
+            self._context.setJobGroup(self._tag, description, interruptOnCancel=True)
+            self._context.addJobTag(self._tag)
+
+    def unmark(self) -> None:
+        """Take the marks away from the calling thread."""
+        if self._context is None:
+            self._spark.removeTag(self._tag)
+            self._spark.removeProgressHandler(self._on_progress)
+            return
+        try:
+            self._context.removeJobTag(self._tag)
+            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+                self._context.setLocalProperty(name, None)
+        except Exception as error:
+            log.debug("The JVM is gone, and the marks with it: %s", error)
+
+    def cancel(self) -> None:
+        """Cancel what runs now. Jobs started later are not touched; call again."""
+        if self._context is None:
+            self._spark.interruptAll() if self._alone else self._spark.interruptTag(self._tag)
+        elif self._alone:
+            self._context.cancelAllJobs()
+        else:
+            self._context.cancelJobsWithTag(self._tag)
+
+    def progress(self) -> object:
+        """Return a value that changes when a task of these jobs ends (no accumulator, no listener)."""
+        if self._context is None:
+            return self._connect_progress
+        tracker = self._context.statusTracker()
+        stages = {stage: tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()}
+        done = tuple((stage, info.numCompletedTasks) for stage, info in sorted(stages.items()) if info)
+        return len(tracker.getJobIdsForGroup(self._tag)), done
+
+    def _on_progress(self, stages: Any, inflight_tasks: int, done: bool, **_: Any) -> None:
+        self._connect_progress = (str(stages), inflight_tasks, done)

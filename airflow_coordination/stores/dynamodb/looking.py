@@ -1,0 +1,74 @@
+"""Looking ahead by the index: what can be acquired, and what can still happen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from boto3.dynamodb.conditions import Key
+
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.acquiring import PAGE
+from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Counting
+from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, FRESH, PARKED, instant
+from airflow_coordination.stores.dynamodb.order import batches
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue, first
+
+
+class Looking:
+    """Looks at the index of one table, and at the items where it lags.
+
+    :param partitions: the items.
+    :param queue: the index.
+    :param counting: knows how many there are in each status.
+    """
+
+    def __init__(self, partitions: Partitions, queue: Queue, counting: Counting) -> None:
+        self._partitions, self._queue, self._counting = partitions, queue, counting
+        self._clock = partitions.table.clock
+
+    def claimable(self, call: Call, source: str, limit: int) -> list[Candidate]:
+        """Return rows of what can be acquired now, in the acquisition order."""
+        past = self._clock.surely_past()
+        found: list[Candidate] = []
+        for rows in batches(self._queue, call, source, past, max(limit, PAGE)):
+            leases = [row.seen for row in rows if row.seen.status is ASSIGNED]
+            ended = self._partitions.expired(call, leases, past)
+            found += [row for row in rows if row.seen.status is not ASSIGNED or row.seen.key in ended]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def outlook(self, source: str) -> Outlook:
+        """Return what can still happen in the source, counting no further than ``LOOK`` of each kind.
+
+        Where the index shows nothing, the items themselves are asked: it lags, and its parts are read one after the
+        other, so that a partition may pass by them all.
+        """
+        found, now = self._indexed(source), self._clock.now()
+        if found.claimable or found.assigned or found.waiting:
+            return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[COMPLETED])
+        exact = self._counting.count(source, now)
+        unseen = exact[UNASSIGNED] + exact[ASSIGNED] + max(0, exact[CLOSED] - found.parked)
+        return replace(found, waiting=unseen, completed=exact[COMPLETED])
+
+    def _indexed(self, source: str) -> Outlook:
+        """Return what the index shows, which is nothing of what is completed."""
+        call, now = Call("look ahead", writes=False), self._clock.now()
+        past = self._clock.surely_past()
+        count = self._queue.count
+        due = len(first(self._queue.due(call, source, CLOSED, past, LOOK), LOOK))
+        closed = count(call, source, CLOSED, Key(it.STANDING).lt(PARKED), LOOK)
+        delayed = count(
+            call, source, UNASSIGNED, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK
+        )
+        return Outlook(
+            claimable=len(self.claimable(call, source, 1)),
+            assigned=count(call, source, ASSIGNED, None, LOOK),
+            waiting=closed - due + delayed,
+            parked=count(call, source, CLOSED, Key(it.STANDING).eq(PARKED), LOOK),
+            next_due=self._queue.first_due(call, source, now),
+        )

@@ -1,0 +1,94 @@
+"""What a step writes beside its partition: the other items of its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import singledispatch
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import Key
+
+from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.errors import PartitionUpdateError
+from airflow_coordination.leases.publication import retracted
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
+from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.heads import head_put, heads
+from airflow_coordination.stores.dynamodb.index_keys import instant
+from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, whole_item
+from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
+from airflow_coordination.stores.dynamodb.requests import Table
+
+_ITSELF: Final = 2
+"""Items that every action writes: the partition and the audit."""
+
+
+def beside(table: Table, records: Iterable[Record], now: datetime) -> list[dict[str, Any]]:
+    """Return the writes of some records, as a transaction takes them.
+
+    :raises PartitionUpdateError: when they are too many for one transaction.
+    """
+    return [{"Put": put} for record in records for put in _puts(record, table, now)]
+
+
+@singledispatch
+def _puts(record: Any, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    raise TypeError(f"not a record of the protocol: {record!r}")
+
+
+@_puts.register
+def _put_heads(record: PutHeads, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    yield from (head_put(head, now) for head in record.heads)
+
+
+@_puts.register
+def _empty_heads(record: EmptyHeads, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield what a retract empties. While the partition is as its condition says, no ending moves a head record."""
+    yield from (head_put(retracted(head), now) for head in _all_heads(table, record))
+
+
+def _all_heads(table: Table, record: EmptyHeads) -> list[HeadRecord]:
+    found = heads(table, record.source, None, record.key, None, MAX_TRANSACTION, None)
+    if len(found) > MAX_TRANSACTION - _ITSELF:
+        problem = f"it has published to more than {MAX_TRANSACTION - _ITSELF} datasets"
+        remedy = (
+            f"DynamoDB writes {MAX_TRANSACTION} items at once. Reset it, and let what it publishes anew replace them"
+        )
+        raise PartitionUpdateError("retract", record.key, f"{problem}, and {remedy}")
+    return found
+
+
+@_puts.register
+def _audit(record: Audit, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    item = {
+        SOURCE: belonging(record.source, AUDIT),
+        KEY: part_key(record.key, f"{instant(now)}|{record.op}"),
+        READABLE_KEY: record.key,
+        "at": to_micros(now),
+        "action": record.action,
+        "by": record.by,
+        "why": record.why,
+    }
+    yield {"Item": whole_item(item)}
+
+
+def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:
+    """Return the people's actions on a partition, oldest first."""
+    call = Call("read the audit", key, writes=False)
+    condition = Key(SOURCE).eq(belonging(source, AUDIT)) & Key(KEY).between(*parts_between(key))
+    pages = table.pages(call, None, ConsistentRead=True, **query(condition))
+    return [
+        {
+            "key": item[READABLE_KEY],
+            "at": from_micros(int(item["at"])),
+            "action": item["action"],
+            "by": item["by"],
+            "why": item["why"],
+        }
+        for page in pages
+        for item in page
+    ]

@@ -1,0 +1,52 @@
+"""What stands for a write in a statement: the names of its parameters."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Final
+
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import KEEP, Action
+
+STATUS: Final = ":status"
+"""The status after an ending; which columns of the index follow from it is in parameters, too."""
+
+_FENCE: Final = SimpleNamespace(token=":token", nonce=":nonce")
+_OWNER: Final = SimpleNamespace(text=":owner", task=":owner_task", try_number=":owner_try")
+
+ACQUISITION: Final = SimpleNamespace(
+    token=":token",
+    last_op=":seen_op",
+    below_try=":below_try",
+    tenancy=SimpleNamespace(op=":op", owner=_OWNER, timeout=":timeout", max_lost_leases=":max_lost"),
+)
+OWNER_WRITE: Final = SimpleNamespace(
+    fence=_FENCE, op=":op", prev=":prev", owner=_OWNER, timeout=":timeout", progress_text=":progress", staged=":staged"
+)
+SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
+_END: Final = {
+    "fence": _FENCE,
+    "op": ":op",
+    "prev": ":prev",
+    "outcome": ":outcome",
+    "status": STATUS,
+    "closed_count": ":closed_count",
+    "failures": ":failures",
+    "lost_leases": ":lost_leases",
+    "last_error": ":last_error",
+    "reopen_delay": ":reopen_delay",
+    "available_delay": ":available_delay",
+    "generation": ":generation",
+}
+
+
+def end(*, keep_progress: bool, clear_staged: bool) -> Any:
+    """Return what stands for an ending."""
+    return SimpleNamespace(**_END, progress=KEEP if keep_progress else ":progress", clear_staged=clear_staged)
+
+
+def act(action: Action, *, held: bool) -> Any:
+    """Return what stands for a person's action on what was seen ``held`` or not."""
+    status = PartitionStatus.ASSIGNED if held else STATUS
+    seen = SimpleNamespace(status=status, token=":token", nonce=":nonce", last_op=":seen_op")
+    return SimpleNamespace(action=action, op=":op", seen=seen)

@@ -1,0 +1,1 @@
+"""The supervision of a Spark submission under a lease, from its preflight to its settled tenures."""

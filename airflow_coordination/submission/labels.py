@@ -1,0 +1,80 @@
+"""The label of a task instance in Airflow's grid: the partition it works on."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.context import Context
+
+log = logging.getLogger(__name__)
+
+LONGEST_LABEL: Final = 250
+"""Characters that Airflow's database has room for. A key may have eight times as many."""
+_TAIL: Final = 16
+LABEL_EVERY = 5.0
+"""Seconds between two changes of a label in the grid: each is a request to Airflow's API server."""
+
+
+class Label:
+    """The label of one task instance. It follows the partitions of a drain, but does not show each of thousands.
+
+    :param context: of the task.
+    :param text: what it shows now.
+    """
+
+    def __init__(self, context: Context, text: str) -> None:
+        self._context, self._text, self._since = context, text, 0.0
+
+    def show(self, text: str) -> None:
+        """Show ``text``, unless the label has changed a moment ago."""
+        now = time.monotonic()
+        if text != self._text and now - self._since >= LABEL_EVERY:
+            show_partition(self._context, text)
+            self._text, self._since = text, now
+
+
+def label_of(text: str) -> str:
+    """Return ``text`` as a label: cut if it is too long, with a tail that tells it from others that begin alike."""
+    if len(text) <= LONGEST_LABEL:
+        return text
+    tail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_TAIL]
+    return f"{text[: LONGEST_LABEL - _TAIL - 1]}…{tail}"
+
+
+def show_partition(context: Context, text: str) -> None:
+    """Label this mapped task instance with a partition's key, from now on. No label is worth the work: nothing raises.
+
+    A ``map_index_template`` of the user's own goes before; it finds the label as ``partition``.
+    """
+    try:
+        _show(context, label_of(text))
+    except Exception as error:  # Airflow does not answer, or knows no labels like this one
+        log.warning("Airflow could not be told of partition %a: %s", text, error)
+
+
+def _show(context: Context, label: str) -> None:
+    context["partition"] = label  # type: ignore[typeddict-unknown-key]
+    ti = context["ti"]
+    if context.get("map_index_template") or ti.map_index is None or ti.map_index < 0:
+        return
+    context["map_index_template"] = _template(context, label)
+    with suppress(ImportError, AttributeError):  # inside Airflow; without it the label appears at the end
+        from airflow.sdk.execution_time import task_runner
+        from airflow.sdk.execution_time.comms import SetRenderedMapIndex
+
+        ti.rendered_map_index = label
+        task_runner.SUPERVISOR_COMMS.send(SetRenderedMapIndex(rendered_map_index=label))
+
+
+def _template(context: Context, label: str) -> str:
+    """Return what Airflow renders to the label; a DAG with native objects would make a number of the label 2013."""
+    dag = getattr(context.get("task"), "dag", None)
+    if not getattr(dag, "render_template_as_native_obj", False):
+        return "{{ partition }}"
+    context["partition_as_literal"] = repr(label)  # type: ignore[typeddict-unknown-key]
+    return "{{ partition_as_literal }}"

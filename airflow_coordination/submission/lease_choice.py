@@ -1,0 +1,121 @@
+"""The choice of a task instance's partition: its own of an earlier try, else the hinted, else the first in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.leases import (
+    Ending,
+    Fence,
+    Lease,
+    Outcome,
+    Partition,
+    PartitionNotFoundError,
+    PartitionStatus,
+    SourceCoordinator,
+)
+from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.remedies import command
+from airflow_coordination.submission.task_memory import TaskMemory
+
+if TYPE_CHECKING:
+    pass
+
+_DONE: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The partition of this task instance needs nothing more.
+
+    :param key: the partition.
+    :param message: why, for people.
+    """
+
+    key: str
+    message: str
+
+
+class LeaseChoice:
+    """Chooses the lease of one try.
+
+    :param coordinator: in the name of this try.
+    :param memory: what earlier tries left.
+    :param hint: from the sensor, or a key, or ``None``.
+    :param on_clear: ``explain`` or ``reset``: what clearing a finished instance does.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, memory: TaskMemory, hint: str | None, on_clear: str) -> None:
+        self._coordinator, self._memory, self._hint, self._on_clear = coordinator, memory, hint, on_clear
+
+    def choose(self, try_number: int) -> Lease | Done | None:
+        """Return the lease to work under, ``Done``, or ``None`` when there is nothing to acquire.
+
+        A retry takes the same partition or learns that it is done, never other work.
+
+        :raises PartitionFailedError: when its own partition cannot be acquired yet, because it waits or has another
+            owner now, or is parked.
+        """
+        recalled = self._memory.recall()
+        if recalled is not None or try_number > 1:
+            for held in self._coordinator.held_by_task():
+                lease = self._coordinator.retake(held.key)
+                if lease is not None:
+                    return lease
+        if recalled is None:
+            return self._coordinator.get_next_partition(hint=self._hint)
+        key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
+        return self._cleared(key) if recalled["reported"] else self._again(key, fence)
+
+    def _cleared(self, key: str) -> Lease | Done:
+        if self._on_clear == "reset":
+            self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
+            return self._take(key)
+        again = command("reset", self._coordinator.source, key, prefix=self._coordinator.partition_prefix)
+        return Done(
+            key,
+            f"This task instance has finished its work on partition {shown(key)}; clearing it does not process the "
+            f"partition again. To do that, run `{again}`, or set on_clear='reset'.",
+        )
+
+    def _again(self, key: str, fence: Fence) -> Lease | Done:
+        partition = self._read(key)
+        ending = partition.ending_of(fence)
+        if _passed(partition) or _still_done(partition, ending):
+            return Done(key, f"Partition {shown(key)} is done: {ending or partition.status}. Nothing is left to do.")
+        return self._take(key)
+
+    def _take(self, key: str) -> Lease:
+        lease = self._coordinator.acquire_partition(key)
+        if lease is None:
+            raise _unavailable(self._read(key))
+        return lease
+
+    def _read(self, key: str) -> Partition:
+        partition = self._coordinator.partition(key)
+        if partition is None:
+            raise PartitionNotFoundError(key, self._coordinator.source)
+        return partition
+
+
+def _still_done(partition: Partition, ending: Ending | None) -> bool:
+    """Return whether the earlier try's own ending stands: nobody has acquired or reset the partition since."""
+    return ending is not None and ending.outcome in _DONE and partition.fence == ending.fence and not partition.parked
+
+
+def _passed(partition: Partition) -> bool:
+    """Return whether somebody has finished this pass of the partition, whoever it was."""
+    closed = partition.status is PartitionStatus.CLOSED and not partition.parked
+    return closed or partition.status is PartitionStatus.COMPLETED
+
+
+def _unavailable(partition: Partition) -> PartitionFailedError:
+    """Return why the partition cannot be acquired now; the next retry comes when that may be over."""
+    if partition.status is PartitionStatus.ASSIGNED:
+        reason = f"{partition.owner!a} works on it since this task's last try"
+        return PartitionFailedError(partition.key, reason, partition.ownership_timeout, partition.source)
+    due = partition.available_at or partition.reopen_at
+    reason = f"it cannot be acquired ({partition.last_error or partition.status})"
+    return PartitionFailedError(partition.key, reason, due, partition.source)

@@ -1,0 +1,99 @@
+"""The book of one task's tenures: which its driver works on, and how the others ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airflow_coordination.leases import Fence, Outcome, Owner, Partition, PartitionStatus
+
+NAMED: Final = 20
+"""So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""
+
+
+def has_begun(partition: Partition) -> bool:
+    """Return whether a driver of ours works under the partition's tenure: its first write tells, a renewal does not."""
+    return partition.last_op != partition.nonce
+
+
+def is_of_task(partition: Partition, task: Owner) -> bool:
+    """Return whether a driver of this try, or of one before that this try has adopted, holds the partition.
+
+    :param task: the owner that this try is.
+    """
+    if partition.status is not PartitionStatus.ASSIGNED or partition.deleted or partition.owner is None:
+        return False
+    held = Owner(partition.owner)
+    return held.task == task.task and held.try_number <= task.try_number
+
+
+class TenureBook:
+    """Kept from what the driver reports, so that the hundredth lease of a drain is known as well as the first.
+
+    Only what its driver left open, or ended badly, is looked up in the store in the end: the store decides.
+
+    :param key: the partition of the first tenure.
+    :param fence: its fence.
+    """
+
+    def __init__(self, key: str, fence: Fence) -> None:
+        self._open = {key: fence}
+        self._failed: dict[str, Fence] = {}
+        self._done: list[str] = []
+        self._outcomes: Counter[Outcome] = Counter()
+        self.current = (key, fence)
+        """The newest tenure."""
+
+    def began(self, key: str, fence: Fence) -> None:
+        """Note that the driver works under this tenure now."""
+        self._open[key] = fence
+        self.current = (key, fence)
+
+    def ended(self, key: str, outcome: Outcome) -> None:
+        """Note how a tenure ended."""
+        fence = self._open.pop(key, None)
+        if fence is None:
+            return
+        self._outcomes[outcome] += 1
+        if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
+            self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
+            self._done.append(key)
+        elif outcome is not Outcome.GIVEN_UP:
+            self._failed[key] = fence
+
+    @property
+    def open(self) -> Mapping[str, Fence]:
+        """The tenures without a known ending, by partition."""
+        return dict(self._open)
+
+    @property
+    def unfinished(self) -> Mapping[str, Fence]:
+        """The tenures that are open or ended badly: what a retry goes on with."""
+        return {**self._failed, **self._open}
+
+    @property
+    def first_unfinished(self) -> tuple[str, Fence]:
+        """The tenure that a retry goes on with: the first that is unfinished, else the newest."""
+        return next(iter(self.unfinished.items()), self.current)
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The partitions that were completed or closed, in their order."""
+        return tuple(self._done)
+
+    @property
+    def label(self) -> str:
+        """The label in the grid in the end: what failed first, before what went well."""
+        if self._failed and (self._done or len(self._failed) > 1):
+            return f"{next(iter(self._failed))} failed"
+        if self._failed:
+            return next(iter(self._failed))
+        return self.current[0] if len(self._done) < 2 else f"{len(self._done)} partitions"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers and the first partitions, as JSON values of bounded size."""
+        counts = {
+            str(outcome).replace(" ", "_"): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]
+        }
+        return {**counts, "partitions": list(self._done[:NAMED]), "more": max(0, len(self._done) - NAMED)}

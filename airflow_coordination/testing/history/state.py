@@ -1,0 +1,147 @@
+"""The state of one partition as its callers can know it, and its changes."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from airflow_coordination.testing.history.operations import NEVER, Kind, Output
+
+Digests = tuple[str, ...]
+Creator = tuple[str, int] | None
+SLACK: Final = 1e-3
+"""Seconds by which two readings of one clock may differ when they are written as numbers."""
+
+ABSENT, UNASSIGNED, ASSIGNED, CLOSED, COMPLETED = "absent", "UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"
+FREED = "freed"
+"""Its lease was reclaimed: UNASSIGNED, or parked if that was one too many."""
+
+
+def merged(known: tuple[Output, ...], new: tuple[Output, ...]) -> tuple[Output, ...]:
+    """Return ``known`` and ``new``, each once, a follower in the place of what it follows."""
+    blocks = list(known)
+    for block in new:
+        names = [(one.dataset, one.digest) for one in blocks]
+        if (block.dataset, block.digest) in names:
+            continue
+        if (block.dataset, block.follows) in names:
+            blocks[names.index((block.dataset, block.follows or ""))] = block
+        else:
+            blocks.append(block)
+    return tuple(blocks)
+
+
+class State(NamedTuple):
+    """One partition.
+
+    :param token: the highest token that is surely given.
+    :param nonce: of the tenure that goes on, or that went on last.
+    :param writer: the process that made the tenure's last chain write, empty before the first.
+    :param chain: that write's number.
+    :param staged: blocks saved since the last publication.
+    :param published: dataset, generation and digests of what readers see.
+    :param generation: grows with create, reset, and close without state.
+    :param creator: process and number of the call that created it, remembered when it is deleted.
+    :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
+    :param wrote: whether the tenure's owner has surely written, a renewal too: only then its loss counts.
+    :param lost: the fewest and the most leases that may have been lost in a row.
+    :param limit: so many of them park it: the tenure's own limit, ``None`` where nobody has heard it.
+    :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
+        of it, may find it too and give it back, until the owner's first write.
+    """
+
+    status: str = ABSENT
+    token: int = 0
+    nonce: str = ""
+    writer: str = ""
+    chain: int = -1
+    progress: str | None = None
+    staged: tuple[Output, ...] = ()
+    published: tuple[tuple[str, int, Digests], ...] = ()
+    generation: int = 0
+    closed: int = 0
+    failures: int = 0
+    free_at: float = 0.0
+    creator: Creator = None
+    wrote: bool = False
+    lost: tuple[int, int] = (0, 0)
+    limit: int | None = None
+    found: int = 0
+
+    def held_under(self, fence: tuple[int, str] | None) -> bool:
+        """Return condition *F*."""
+        return self.status == ASSIGNED and (self.token, self.nonce) == fence
+
+    @property
+    def returnable(self) -> bool:
+        """Whether a giving back may be on its way."""
+        return self.status == ASSIGNED and self.token == self.found and not self.writer
+
+    def due(self, moment: float) -> bool:
+        """Return whether its time may have come by ``moment``."""
+        return self.free_at <= moment + SLACK
+
+    def publishing(self, new: tuple[Output, ...]) -> tuple[tuple[str, int, Digests], ...]:
+        """Return what readers see after an ending with ``new`` blocks: it replaces, or adds in its own generation."""
+        published = {dataset: (generation, digests) for dataset, generation, digests in self.published}
+        blocks = merged(self.staged, new)
+        for dataset in dict.fromkeys(block.dataset for block in blocks):
+            mine = [block for block in blocks if block.dataset == dataset]
+            generation, before = published.get(dataset, (-1, ()))
+            adds = generation == self.generation or any(block.mode == "append" for block in mine)
+            known = tuple(Output(dataset, digest) for digest in before) if adds else ()
+            published[dataset] = (self.generation, tuple(block.digest for block in merged(known, tuple(mine))))
+        return tuple((dataset, *seen) for dataset, seen in sorted(published.items()))
+
+    def taken(self, token: int, free_at: float) -> State:
+        """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
+        return self._replace(
+            status=ASSIGNED,
+            token=token,
+            nonce="?",
+            writer="",
+            chain=-1,
+            free_at=free_at,
+            wrote=False,
+            lost=self.lost_with(token - self.token - 1),
+            limit=None,
+        )
+
+    def lost_with(self, unheard: int = 0) -> tuple[int, int]:
+        """Return the leases lost in a row when the state's own is, if it has one, and ``unheard`` tenures after it."""
+        least, most = self.lost
+        held = self.status == ASSIGNED
+        return least + (held and self.wrote), most + held + unheard
+
+    @property
+    def is_at_its_last(self) -> bool:
+        """Whether the lease surely parks the partition when it is lost, so that nobody takes it over."""
+        return self.status == ASSIGNED and self.wrote and self.limit is not None and self.lost_with()[0] >= self.limit
+
+    def reclaimed(self) -> State:
+        """Return the state when its lease was lost: parked by the lease's own limit, free, or nobody can tell which."""
+        after = self._replace(status=FREED, free_at=0.0, lost=self.lost_with())
+        if self.is_at_its_last:
+            return after._replace(status=CLOSED, free_at=NEVER)
+        surely_free = self.limit is not None and after.lost[1] < self.limit
+        return after._replace(status=UNASSIGNED) if surely_free else after
+
+    def fresh(self, creator: Creator) -> State:
+        """Return a new life of the partition: tokens go on, and what is published stays."""
+        return State(UNASSIGNED, self.token, published=self.published, generation=self.generation + 1, creator=creator)
+
+    def acted_on(self, kind: Kind) -> State:
+        """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
+        state = self._replace(token=self.token + (self.status == ASSIGNED or kind is Kind.DELETE))
+        if kind is Kind.RETRACT:
+            published = tuple((dataset, generation, ()) for dataset, generation, _ in state.published)
+            return state._replace(published=published)
+        if kind is Kind.PARK:
+            return state._replace(status=CLOSED, free_at=NEVER)
+        if kind is Kind.DELETE:
+            return State(
+                token=state.token, published=state.published, generation=state.generation, creator=state.creator
+            )
+        if kind is Kind.RESET:
+            return state.fresh(state.creator)
+        free = state._replace(status=UNASSIGNED, free_at=0.0)
+        return free._replace(failures=0, lost=(0, 0)) if kind is Kind.REOPEN else free

@@ -1,0 +1,1 @@
+"""PostgreSQL: the systems that are compared there, and the benchmarks."""

@@ -1,0 +1,1 @@
+"""Spark: what reading and draining cost beside the same by hand."""

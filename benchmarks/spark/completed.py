@@ -1,0 +1,102 @@
+"""P13: `read_completed` of many files, beside a list of the same files by hand at the same discovery parallelism.
+
+Both count all rows in one Spark, in turn. The files are published by a drain and written by pyarrow.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
+
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store, read_completed
+from airflow_coordination.leases.port import PartitionStore
+from benchmarks.goals import Reading, Readings
+from benchmarks.harness.figures import of_pairs
+from benchmarks.harness.run import Run
+from benchmarks.spark.session import session, write_file
+
+PARTITIONS, FILES = 100, 100
+"""Partitions, and files of each."""
+ROUNDS, WARM = 5, 1
+PARALLELISM = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_SOURCE, _DATASET = "flights", "clean"
+
+
+def benchmark(run: Run) -> Readings:
+    """Measure; there is nothing to count here."""
+    if run.quick:
+        return run.nothing_to_count()
+    partitions, rounds = run.scaled(PARTITIONS, 3), run.scaled(ROUNDS, 2)
+    spark = session()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            store = open_store(f"sqlite:///{folder}/coordination.db")
+            paths = _published(spark, store, Path(folder), partitions)
+            seconds = _measured(run, spark, store, paths, rounds)
+            store.close()
+    finally:
+        spark.stop()
+    return _reading(run, seconds, len(paths))
+
+
+def _published(spark: Any, store: PartitionStore, folder: Path, partitions: int) -> list[str]:
+    """Publish small files, and return where they are."""
+    store.setup()
+    SourceCoordinator(store, source=_SOURCE, owner="benchmark").create_partitions(map(str, range(partitions)))
+
+    def write(spark: Any, lease: Any) -> Complete:
+        first = int(lease.partition.key) * FILES
+        with lease.publish(_DATASET) as block:
+            for number in range(first, first + FILES):
+                write_file(Path(urlsplit(block.path).path), number)
+        return Complete()
+
+    out = folder / "output"
+    done = drain(write, store=store, source=_SOURCE, spark=spark, output_root=str(out), max_leases=None)
+    assert done.completed == partitions, done.errors
+    paths = sorted(str(path) for path in out.rglob("part-*.parquet"))
+    assert len(paths) == partitions * FILES
+    return paths
+
+
+def _measured(run: Run, spark: Any, store: PartitionStore, paths: list[str], rounds: int) -> dict[str, list[float]]:
+    def by_hand() -> int:
+        before = spark.conf.get(PARALLELISM)
+        spark.conf.set(PARALLELISM, "8")
+        try:
+            return int(spark.read.parquet(*paths).count())
+        finally:
+            spark.conf.set(PARALLELISM, before)
+
+    def ours() -> int:
+        return int(read_completed(spark, store=store, source=_SOURCE, dataset=_DATASET).count())
+
+    ways: dict[str, Callable[[], int]] = {"read_completed": ours, "by hand": by_hand}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    order = list(ways)
+    with run.progress("P13: rounds", WARM + rounds) as advance:
+        for number in range(WARM + rounds):
+            random.shuffle(order)
+            for name in order:
+                began = time.perf_counter()
+                assert ways[name]() == len(paths)
+                if number >= WARM:
+                    seconds[name].append(time.perf_counter() - began)
+            advance()
+    return seconds
+
+
+def _reading(run: Run, seconds: dict[str, list[float]], files: int) -> Readings:
+    ours, theirs = seconds["read_completed"], seconds["by hand"]
+    found = of_pairs([mine / other for mine, other in zip(ours, theirs, strict=True)])
+    table = run.table(f"{files:,} files read and counted, {len(ours)} rounds", "way", "seconds (median)")
+    for name, each in seconds.items():
+        table.add_row(name, f"{median(each):.2f}")
+    run.console.print(table)
+    return {"P13": Reading(found.middle, str(found), f"{median(ours):.2f} s", f"{median(theirs):.2f} s")}

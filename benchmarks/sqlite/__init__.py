@@ -1,0 +1,1 @@
+"""SQLite: the systems that are compared there, and the benchmark."""

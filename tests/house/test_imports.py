@@ -1,0 +1,88 @@
+"""The walls again, over every file: package ``__init__`` files, imports for type checkers and inside functions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from tests.house.tree import PACKAGE, ROOT, import_graph
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+GRAPH = import_graph(MODULES)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+MOST_LINES = 350
+MOST_LINES_OF_OPERATORS = 700
+
+
+def layers() -> dict[str, int]:
+    """Return the height of each room, from the import contract; rooms on one line have the same."""
+    lines = [line.split(" : ") for line in PROJECT["contracts"][0]["layers"]]
+    return {room.strip("()"): len(lines) - number for number, line in enumerate(lines) for room in line}
+
+
+def room_of(name: str) -> str:
+    """Return the room of a module by its dotted name; the package itself has none."""
+    return name.split(".")[1] if name.count(".") else ""
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules of one circle, the first one again at its end; none if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def upward(graph: Mapping[str, set[str]], heights: Mapping[str, int]) -> Iterator[str]:
+    """Yield the imports that leave a room without going down."""
+    for importer, imported in graph.items():
+        here = room_of(importer)
+        for name in imported:
+            there = room_of(name)
+            if here != there and here in heights and not heights.get(there, 0) < heights[here]:
+                yield f"{importer} -> {name}"
+
+
+def test_no_circle_between_modules() -> None:
+    """Also none that only a type checker walks: who reads one module must not need another that needs it."""
+    assert circle(GRAPH) == []
+
+
+def test_no_arrow_goes_up() -> None:
+    """Every room of the contract imports from those below it only."""
+    assert list(upward(GRAPH, layers())) == []
+
+
+def test_every_room_is_in_the_one_order() -> None:
+    """What lies at the top of the package itself is above all rooms, or imports none of them."""
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms <= layers().keys()
+    assert "ignore_imports" not in PROJECT["contracts"][0]
+    assert GRAPH["airflow_coordination.get_provider_info"] == set()
+    assert [name for name, imported in GRAPH.items() if "airflow_coordination" in imported] == []
+
+
+def test_circles_and_arrows_would_be_seen() -> None:
+    """The two checks can fail, also for a package's own ``__init__``."""
+    graph = {"house.a": {"house.b"}, "house.b": {"house.b.deep"}, "house.b.deep": {"house.a"}, "house.c": set()}
+    assert circle(graph) in (
+        ["house.a", "house.b", "house.b.deep", "house.a"],
+        ["house.b", "house.b.deep", "house.a", "house.b"],
+        ["house.b.deep", "house.a", "house.b", "house.b.deep"],
+    )
+    assert list(upward(graph, {"a": 2, "b": 1})) == ["house.b.deep -> house.a"]
+    assert list(upward(graph, {"a": 1, "b": 1})) == ["house.a -> house.b", "house.b.deep -> house.a"]
+
+
+def test_files_are_small() -> None:
+    """A file that grows beyond this has two subjects."""
+    lines = {str(module.relative_to(ROOT)): len(module.read_text().splitlines()) for module in MODULES}
+    assert {module: count for module, count in lines.items() if count >= MOST_LINES} == {}
+
+
+def test_operators_are_thin() -> None:
+    """They translate between Airflow and leases; policy has rooms of its own."""
+    lines = [len(module.read_text().splitlines()) for module in (PACKAGE / "operators").rglob("*.py")]
+    assert sum(lines) < MOST_LINES_OF_OPERATORS

@@ -1,0 +1,380 @@
+"""``read_completed`` returns exactly the published rows, whatever blocks look like."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.spark import Close, Complete, drain, read_completed
+from airflow_coordination.stores import open_store
+
+
+@pytest.fixture
+def store() -> PartitionStore:
+    return open_store("memory://")
+
+
+@pytest.fixture
+def run(spark, store: PartitionStore, output_root: str):
+    """Create partitions and drain them all with a function."""
+
+    def run(main, keys=("a", "b"), max_leases=None):
+        SourceCoordinator(store, source="s", owner="a test").create_partitions(keys)
+        drained = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=max_leases)
+        assert drained.failed == 0, drained.errors
+
+    return run
+
+
+@pytest.fixture
+def rows(spark, store: PartitionStore):
+    def rows(dataset: str = "d", **more: object) -> list[tuple[object, ...]]:
+        frame = read_completed(spark, store=store, source="s", dataset=dataset, **more)
+        return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+    return rows
+
+
+def published(lease, frame, **how: object) -> None:
+    with lease.publish("d", **how) as block:
+        frame.write.parquet(block.path)
+
+
+def test_partition_columns_survive_and_keep_one_type(spark, store, run, rows) -> None:
+    def main(spark, lease):
+        values = {"a": ["01", "x/y=[*]%"], "b": ["02", None]}[lease.partition.key]
+        frame = spark.createDataFrame([(1, values[0], 7), (2, values[1], 8)], "id int, name string, month int")
+        with lease.publish("d") as block:
+            frame.write.partitionBy("name", "month").parquet(block.path)
+        return Complete()
+
+    run(main)
+    assert rows() == [(1, "01", 7), (1, "02", 7), (2, "x/y=[*]%", 8), (2, None, 8)]
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert frame.columns == ["id", "name", "month"]
+    assert frame.where("month = 8").count() == 2
+
+
+def test_schemas_merge_by_name(run, rows) -> None:
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            published(lease, spark.sql("select 1 as id, 'x' as old"))
+        else:
+            published(lease, spark.sql("select 2.5D as added, 2 as id"))
+        return Complete()
+
+    run(main)
+    assert rows() == [(1, "x", None), (2, None, 2.5)]
+
+
+def test_blocks_of_one_schema_are_one_scan(spark, store, run) -> None:
+    def main(spark, lease):
+        frame = spark.range(4).selectExpr("id", "id % 2 as half")
+        with lease.publish("d") as block:
+            frame.write.partitionBy("half").parquet(block.path)
+        return Complete()
+
+    run(main, keys=[f"k{i}" for i in range(5)])
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert str(frame._jdf.queryExecution().optimizedPlan()).count("Relation") == 1
+    assert frame.count() == 20
+    assert "PartitionFilters: [isnotnull(half" in frame.where("half = 1")._jdf.queryExecution().toString()
+
+
+def test_s12_a_new_generation_replaces_and_carried_over_progress_adds(run, rows, store) -> None:
+    passes = iter([Close(timedelta(0), state={"n": 1}), Close(timedelta(0)), Close(timedelta(0)), Complete()])
+    numbers = iter(range(4))
+    seen = []
+
+    def main(spark, lease):
+        published(lease, spark.range((n := next(numbers)), n + 1))
+        return next(passes)
+
+    for _ in range(4):
+        run(main, ["a"], max_leases=1)
+        seen.append(rows())
+    assert seen == [[(0,)], [(0,), (1,)], [(2,)], [(3,)]]
+    [head] = store.heads("s|PARTITION")
+    assert (len(head.blocks), head.rows) == (1, 1)
+
+
+def test_s12_appending_adds_to_what_earlier_passes_published(run, rows, store) -> None:
+    numbers = iter(range(3))
+
+    def main(spark, lease):
+        published(lease, spark.range((n := next(numbers)), n + 1), mode="append")
+        published(lease, spark.range(n + 10, n + 11), mode="append")
+        return Close(timedelta(0))
+
+    for _ in range(3):
+        run(main, ["a"], max_leases=1)
+    assert rows() == [(0,), (1,), (10,), (11,), (12,), (2,)]
+    [head] = store.heads("s|PARTITION")
+    assert (len(head.blocks), head.rows) == (1, 6)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "options"), [("orc", {}), ("json", {}), ("csv", {"header": "true", "inferSchema": "true"})]
+)
+def test_other_formats_are_counted_and_read(run, rows, store, file_format: str, options: dict[str, str]) -> None:
+    def main(spark, lease):
+        with lease.publish("d", format=file_format, options=options) as block:
+            spark.range(3).write.format(file_format).options(**options).save(block.path)
+        return Complete()
+
+    run(main)
+    assert rows() == [(n,) for n in (0, 0, 1, 1, 2, 2)]
+    assert [head.rows for head in store.heads("s|PARTITION")] == [3, 3]
+
+
+def test_s12_files_nobody_published_are_never_read(run, rows) -> None:
+    def main(spark, lease):
+        with lease.publish("d") as block:
+            spark.range(1).write.parquet(block.path)
+        spark.range(100, 105).write.mode("append").parquet(block.path)  # a late writer in the same directory
+        return Complete()
+
+    run(main, keys=["a"])
+    assert rows() == [(0,)]
+
+
+def test_an_empty_block_keeps_its_schema(run, rows, spark, store) -> None:
+    def main(spark, lease):
+        published(lease, spark.range(0))
+        return Complete()
+
+    run(main)
+    assert rows() == []
+    assert read_completed(spark, store=store, source="s", dataset="d").columns == ["id"]
+
+
+def test_nothing_published_says_so_or_gives_the_schema(spark, store, run, rows) -> None:
+    with pytest.raises(OutputError) as caught:
+        rows("clean")
+    assert str(caught.value) == (
+        "Cannot read dataset 'clean' of source 's': in_memory (this process only) has no published output of it "
+        "(published datasets: none). Complete a partition first. Give schema=… to get an empty DataFrame"
+    )
+    assert rows("clean", schema="id long, month int") == []
+
+
+def by_key(spark, lease, values: dict[str, list], types: str, *columns: str, **how: object) -> None:
+    frame = spark.createDataFrame(values[lease.partition.key], types)
+    told = {"schema": frame.schema} if how.pop("told", False) else {}
+    with lease.publish("d", **how, **told) as block:
+        frame.write.format(how.get("format", "parquet")).partitionBy(*columns).save(block.path)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "json", "csv"])
+def test_e12_partition_columns_come_back_as_they_were_written(spark, run, rows, file_format: str) -> None:
+    """E12: "01234" came back as 1234, and a column that looks like numbers in one block only broke every read."""
+    values = {
+        "a": [("1", "01234", "7", 7, "2013-01-31", None)],
+        "b": [("2", "00555", "xtext", 8, "2013-02-28", "y")],
+    }
+
+    def main(spark, lease):
+        types = "id string, zip string, code string, month int, day string, p string"
+        by_key(spark, lease, values, types, "zip", "code", "month", "day", "p", format=file_format)
+        return Complete()
+
+    run(main)
+    days = [date(2013, 1, 31), date(2013, 2, 28)]
+    assert [tuple(map(str, row[:1])) + row[1:] for row in rows()] == [
+        (*values[key][0][:4], day, values[key][0][5]) for key, day in zip("ab", days, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "json", "csv"])
+def test_e12_a_told_schema_comes_back_exactly(spark, store, run, rows, file_format: str) -> None:
+    """E12: with ``schema=df.schema`` also text that looks like numbers everywhere."""
+    values = {"a": [(1, 1.5, "7", "2013-01-31")], "b": [(2**53 + 1, None, "8", "2013-02-28")]}
+    types = "id bigint, amount double, code string, day string"
+
+    def main(spark, lease):
+        by_key(spark, lease, values, types, "code", "day", format=file_format, told=True)
+        return Complete()
+
+    run(main)
+    assert rows() == sorted((*values["a"], *values["b"]), key=repr)
+    frame = read_completed(spark, store=store, source="s", dataset="d")
+    assert dict(frame.dtypes) == {"id": "bigint", "amount": "double", "code": "string", "day": "string"}
+
+
+@pytest.mark.parametrize(("types", "names"), [(("int", "double"), "double"), (("bigint", "string"), "string")])
+def test_e12_types_that_do_not_fit_are_refused_where_they_are_made(
+    spark, store, output_root: str, rows, types: tuple[str, str], names: str
+) -> None:
+    """E12: int and double merged in silence; int and string broke every read of the dataset."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a", "b"])
+
+    def main(spark, lease):
+        published(lease, spark.sql(f"select cast(1 as {types[lease.partition.key == 'b']}) as x"))
+        return Complete()
+
+    drained = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=None)
+    [(key, message)] = drained.errors
+    assert (key, f"column 'x' is {names} in partition 'b' and" in message, "in partition 'a'" in message) == (
+        "b",
+        True,
+        True,
+    )
+    assert len(rows()) == 1
+
+
+def test_e12_a_reader_names_what_does_not_fit(spark, store, run, rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E12: blocks of the version before were not compared when they were published."""
+    monkeypatch.setattr(SchemaCompatibility, "check", lambda *_: None)
+    values = {"a": "2.5D", "b": f"{2**53 + 1}"}
+
+    def main(spark, lease):
+        published(lease, spark.sql(f"select {values[lease.partition.key]} as x"))
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match="column 'x' is long in partition 'b' and double in partition 'a'"):
+        rows()
+    assert len(rows(allow_lossy=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("7", "'xtext'"), ["7", "xtext"]),
+        (("2.5D", str(2**53 + 1)), [2.5, float(2**53)]),
+        (("date'2013-01-31'", "7"), ["2013-01-31", "7"]),
+        (("named_struct('n', 7)", "named_struct('n', 'x', 'm', 1)"), ["{7}", "{x, 1}"]),
+        (("named_struct('n', 7)", "named_struct('n', 7.5D, 'm', 1)"), [(7.0, None), (7.5, 1)]),
+    ],
+)
+def test_e12_different_types_on_purpose_are_published_and_read(
+    spark, run, rows, values: tuple[str, str], expected: list[object]
+) -> None:
+    """E12: the remedies that the two errors name."""
+
+    def main(spark, lease):
+        frame = spark.sql(f"select {values[lease.partition.key == 'b']} as x")
+        if lease.partition.key == "b":
+            with pytest.raises(OutputError, match=r"or say lease.publish\(…, allow_lossy=True\)"):
+                published(lease, frame)
+        published(lease, frame, allow_lossy=True)
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match="say allow_lossy=True"):
+        rows()
+    assert sorted((found for [found] in rows(allow_lossy=True)), key=str) == sorted(expected, key=str)
+
+
+def test_e12_a_column_named_as_our_directories_is_refused(spark, store, output_root: str) -> None:
+    """E12: ``_block`` vanished."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        with lease.publish("d", format="json") as block:
+            spark.sql("select 1 as id, 'u' as _block, 'v' as p").write.partitionBy("p").json(block.path)
+        return Complete()
+
+    [(_, message)] = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).errors
+    assert "has a column '_block', a name that directories of blocks have" in message
+
+
+EVERY_SPECIAL = "o ut%41#[x]?{y,z}*\\,=ä;'\"$&|<>!^~`()@+}]{[\t"
+WORST_ROOT = f"a::b:{EVERY_SPECIAL}"
+
+
+def _roots_and_formats():
+    """Yield every format below the worst root, and every root with one format; the rest shows the same once more."""
+    for root in ("plain", EVERY_SPECIAL, WORST_ROOT):
+        for file_format in ("parquet", "orc", "json", "csv", "text"):
+            once_more = root != WORST_ROOT and file_format != "parquet"
+            yield pytest.param(root, file_format, marks=[pytest.mark.long] if once_more else [])
+
+
+@pytest.mark.parametrize(("root", "file_format"), _roots_and_formats())
+def test_e1_every_row_is_read_once_whatever_root_and_values_are_called(
+    spark, store, tmp_path: Path, rows, file_format: str, root: str
+) -> None:
+    """E1: Spark takes paths for patterns, and answers each of those with the whole list if told that they are none."""
+    values = ["p{lain}", f"a:b::{EVERY_SPECIAL}", "a}b"]
+    SourceCoordinator(store, source="s", owner="a test").create_partitions([EVERY_SPECIAL, "b"])
+
+    def main(spark, lease):
+        frame = spark.range(6).repartition(2).selectExpr("cast(id as string) as id", "cast(id % 3 as int) as n")
+        named = frame.join(spark.createDataFrame(list(enumerate(values)), "n int, p string"), "n").select("id", "p")
+        with lease.publish("d", format=file_format) as block:
+            named.repartition(2, "id").write.partitionBy("p").format(file_format).save(block.path)
+        return Complete()
+
+    drained = drain(main, store=store, source="s", spark=spark, output_root=str(tmp_path / root), max_leases=None)
+    assert drained.errors == ()
+    [one, other] = store.heads("s|PARTITION")
+    assert (one.rows, other.rows) == (6, 6)
+    expected = sorted((str(number), values[number % 3]) for number in range(6) for _ in range(2))
+    assert sorted((str(row[0]), row[1]) for row in rows()) == expected
+    files = read_completed(spark, store=store, source="s", dataset="d").inputFiles()
+    assert len(files) == len(set(files)) == len([p for p in tmp_path.rglob("part-*") if p.is_file()])
+
+
+@pytest.mark.parametrize("character", sorted(set("{}[]*?\\%#: \n")))
+def test_e1_each_special_character_of_a_root_alone(spark, store, tmp_path: Path, rows, character: str) -> None:
+    """E1: a file is missed or doubled by one character, not only by all together."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        published(lease, spark.range(4).repartition(2))
+        return Complete()
+
+    root = str(tmp_path / f"o{character}t")
+    assert drain(main, store=store, source="s", spark=spark, output_root=root, max_leases=None).errors == ()
+    assert rows() == [(n,) for n in range(4)]
+
+
+def test_a_missing_data_file_names_the_partition(run, rows, output_root: str) -> None:
+    def main(spark, lease):
+        published(lease, spark.range(1))
+        return Complete()
+
+    run(main)
+    victim = next(path for path in Path(output_root).rglob("*.parquet") if "-a/" in str(path))
+    victim.unlink()
+    with pytest.raises(OutputError) as caught:
+        rows()
+    assert "partition 'a' of source 's|PARTITION'" in str(caught.value)
+    assert f"{victim} is missing" in str(caught.value)
+
+
+def test_the_listing_setting_is_put_back(spark, run, rows) -> None:
+    name = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+
+    def main(spark, lease):
+        published(lease, spark.range(1))
+        return Complete()
+
+    run(main)
+    before = spark.conf.get(name)
+    rows()
+    assert spark.conf.get(name) == before
+
+
+def test_c1_a_drain_and_a_reader_work_under_the_stores_prefix(spark, output_root: str) -> None:
+    """C1: an opened store brings its ``partition_prefix`` along; another one by hand is refused."""
+    store = open_store({"partition_prefix": "team", "store": {"in_memory": None}})
+    SourceCoordinator(store, source="s", owner="a test", partition_prefix="team").create_partitions(["k"])
+
+    def main(spark, lease):
+        published(lease, spark.range(3))
+        return Complete()
+
+    assert drain(main, store=store, source="s", spark=spark, output_root=output_root).keys == ("k",)
+    assert read_completed(spark, store=store, source="s", dataset="d").count() == 3
+    with pytest.raises(SettingsError, match="partition_prefix='north': is another one than the store's own, 'team'"):
+        read_completed(spark, store=store, source="s", dataset="d", partition_prefix="north")
+    with pytest.raises(SettingsError, match="partition_prefix='north'"):
+        drain(main, store=store, source="s", spark=spark, output_root=output_root, partition_prefix="north")

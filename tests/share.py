@@ -1,0 +1,9 @@
+"""How much is done of what could go on for any length."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+SHARE: Final = float(os.environ.get("COORDINATION_TEST_SHARE", "1"))
+"""Of the simulated calls and of the drained partitions: 1 in `make test-all`, less in `make test`."""

@@ -1,0 +1,88 @@
+"""Templated fields that are text, whatever they look like (A13)."""
+
+from types import SimpleNamespace
+
+import pytest
+from airflow.sdk import DAG, task
+
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.leases.hints import decode_hint, encode_hint
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
+
+LIKE_LITERALS = ["2013", "1_000", "1e3", "True", "None", "['a']", "'a'", "0x10"]
+
+
+def supplier(state):
+    return []
+
+
+def job(spark, lease, *args):
+    return None
+
+
+def job_of_month(spark, lease, month):
+    return None
+
+
+@pytest.mark.parametrize("text", LIKE_LITERALS)
+def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
+    """A13: every templated field of ours; what is not ours, such as op_args, is rendered as the DAG says."""
+    with DAG("native", schedule=None, render_template_as_native_obj=True):
+        ours = {"source": "{{ text }}", "partition_prefix": "{{ text }}"}
+        leased = {**ours, "hint": text, "output_root": "{{ text }}"}
+        operators = [
+            CreatePartitionsOperator(task_id="create", supplier=supplier, **ours),
+            PartitionsSensor(task_id="ready", **ours),
+            LeasedSparkSubmitOperator(task_id="spark", application="j.py", application_args=["{{ text }}"], **leased),
+            LeasedPySparkOperator(task_id="py", python_callable=job, op_args=["{{ text }}"], **leased),
+        ]
+    for operator in operators:
+        operator.render_template_fields({"text": text})
+        fields = leased if "hint" in operator.template_fields else ours
+        assert {name: getattr(operator, name) for name in fields} == dict.fromkeys(fields, text)
+    assert operators[3].op_args[0] != text, "as the DAG says"
+
+
+@pytest.mark.parametrize("text", LIKE_LITERALS)
+def test_a13_the_hint_of_a_decorated_function_is_text(text):
+    """A13: there the hint comes among the function's arguments, whose other values are rendered as the DAG says."""
+    decorated = task.leased_pyspark(source="flights")(job_of_month)
+    with DAG("native", schedule=None, render_template_as_native_obj=True) as dag:
+        decorated("{{ text }}", hint=text)
+        decorated.override(task_id="templated")("5", hint="{{ text }}")
+        decorated.override(task_id="mapped").partial(month="5").expand(hint=[text])
+    rendered = [dag.get_task(task_id) for task_id in ("job_of_month", "templated")]
+    for operator in rendered:
+        operator.render_template_fields({"text": text})
+    ti, dag_run = SimpleNamespace(map_index=0, task_id="mapped"), SimpleNamespace(conf={})
+    context = {"ti": ti, "dag": dag, "dag_run": dag_run, "run_id": "r"}
+    dag.get_task("mapped").render_template_fields(context)
+    rendered.append(context["task"])
+    assert [operator.hint for operator in rendered] == [text] * 3
+    assert [operator.op_kwargs["hint"] for operator in rendered] == [text] * 3
+    assert rendered[0].op_args[0] != text, "as the DAG says"
+    assert rendered[2].op_kwargs["month"] == 5
+
+
+def test_a13_an_argument_that_is_no_hint_stays_what_the_dag_says():
+    """A13."""
+    with DAG("native", schedule=None, render_template_as_native_obj=True):
+        operator = LeasedPySparkOperator(
+            task_id="py", python_callable=job_of_month, source="flights", hint="2013", op_kwargs={"month": "5"}
+        )
+    operator.render_template_fields({})
+    assert (operator.hint, operator.op_kwargs) == ("2013", {"month": 5})
+
+
+@pytest.mark.parametrize("key", [2013, 1.5, None, [], b"a"])
+def test_a13_a_hint_that_is_no_text_is_named(key):
+    """A13: ``expand(hint=[2013])`` was an AttributeError."""
+    with pytest.raises(InvalidInputError, match="hint="):
+        decode_hint(key, "store")
+
+
+def test_a13_the_longest_hint_is_still_one():
+    """A13: a hint is longer than its key."""
+    key = "é" * 1_024
+    assert decode_hint(encode_hint("store", key, 7), "store").key == key

@@ -1,0 +1,152 @@
+"""One look of the sensor at a source."""
+
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.leases.waiting.conclusion import (
+    Conclusion,
+    OnParked,
+    Until,
+    Waiting,
+    WaitTerms,
+    WaitVerdict,
+)
+from airflow_coordination.leases.waiting.observation import Observation
+
+
+def look(coordinator, until, max_hints):
+    """Sweep, and conclude from this look alone."""
+    return Waiting(WaitTerms(until, max_hints)).conclude(Observation(coordinator, max_hints))
+
+
+@pytest.fixture
+def flights(store):
+    coordinator = SourceCoordinator(store, "flights", "test", max_failures=1)
+    coordinator.register(dag_id="flights")
+    return coordinator
+
+
+def test_hints_come_in_the_acquisition_order(flights):
+    flights.create_partitions(["b", "a", "c"])
+    found = look(flights, Until.CLAIMABLE, 2)
+    assert found.verdict is WaitVerdict.READY
+    assert [flights.get_next_partition(hint=hint).key for hint in found.hints] == ["b", "a"]
+
+
+def test_it_waits_while_an_owner_may_still_give_something_back(flights):
+    flights.create_partitions(["a"])
+    flights.get_next_partition()
+    assert look(flights, Until.CLAIMABLE, 10).verdict is WaitVerdict.WAIT
+    assert 590 < Observation(flights, 10).seconds <= 600
+
+
+def test_it_reopens_what_is_due(flights):
+    flights.create_partitions(["a"])
+    flights.close(flights.get_next_partition(), reopen_after=timedelta(0))
+    found = look(flights, Until.CLAIMABLE, 10)
+    assert found.verdict is WaitVerdict.READY
+    assert "swept: 1 reopened" in found.message
+
+
+def test_a1_nothing_can_be_acquired_and_some_is_parked(flights):
+    """A1: that is no success and no skip, and the parked ones are named with their error and the commands for them."""
+    flights.create_partitions(["a", "b"])
+    flights.complete(flights.acquire_partition("a"))
+    flights.fail(flights.acquire_partition("b"), "no memory\nat line 3")
+    found = look(flights, Until.CLAIMABLE, 10)
+    assert found.verdict is WaitVerdict.PARKED
+    assert "1 partitions are parked and wait for a person" in found.message
+    assert "Parked: 'b' (no memory). See why with `airflow coordination show b --source flights`" in found.message
+    assert "then `airflow coordination reopen b --source flights --why '…'`" in found.message
+
+
+@pytest.mark.parametrize("until", Until)
+def test_a1_the_first_ten_parked_partitions_are_named_by_error(flights, until):
+    """A1: those with the same error stand together."""
+    keys = [f"{number:02}" for number in range(30)]
+    flights.create_partitions(keys)
+    for key in keys:
+        flights.fail(flights.acquire_partition(key), "no file" if key == "03" else "no memory")
+    found = look(flights, until, 10)
+    assert found.verdict is WaitVerdict.PARKED
+    first = ", ".join(f"'{number:02}'" for number in range(10) if number != 3)
+    assert f"Parked: {first} (no memory); '03' (no file); and 20 more." in found.message
+    assert "'10'" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("until", "verdict"), [(Until.CLAIMABLE, WaitVerdict.NOTHING), (Until.COMPLETED, WaitVerdict.READY)]
+)
+def test_a1_who_ignores_parked_partitions_is_still_told_of_them(flights, until, verdict):
+    """A1: by their names, in a message that is no failure."""
+    flights.create_partitions(["a"])
+    flights.fail(flights.get_next_partition(), "no memory")
+    found = Waiting(WaitTerms(until, 10, OnParked.IGNORE)).conclude(Observation(flights, 10))
+    assert found.verdict is verdict
+    assert "Parked: 'a' (no memory)" in found.message
+
+
+def test_a1_what_can_be_acquired_is_worked_on_first(flights):
+    """A1: a parked partition stops no other; the sensor at the run's end fails then. The message names it already."""
+    flights.create_partitions(["a", "b"])
+    flights.fail(flights.acquire_partition("a"), "no memory")
+    found = look(flights, Until.CLAIMABLE, 10)
+    assert found.verdict is WaitVerdict.READY
+    assert "Parked: 'a' (no memory)" in found.message
+
+
+def test_a1_who_does_not_wait_fails_too(flights):
+    """A1: something may come later, but this run would end green."""
+    flights.create_partitions(["a", "b"])
+    flights.fail(flights.acquire_partition("a"), "no memory")
+    flights.get_next_partition()
+    impatient = Waiting(WaitTerms(Until.CLAIMABLE, 10, wait=False))
+    assert impatient.conclude(Observation(flights, 10)).verdict is WaitVerdict.PARKED
+    flights.reopen("a", by="test", why="test")
+    flights.complete(flights.acquire_partition("a"))
+    assert impatient.conclude(Observation(flights, 10)).verdict is WaitVerdict.NOTHING
+
+
+def test_a8_it_says_what_nobody_had_swept_and_what_is_due_next(flights):
+    """A8: what is CLOSED and due stays so until somebody sweeps; the first look tells of it."""
+    flights.create_partitions(["a", "b", "c"])
+    leases = [flights.get_next_partition() for _ in range(3)]
+    for lease, delay in zip(leases, (timedelta(0), timedelta(0), timedelta(hours=1)), strict=True):
+        flights.close(lease, reopen_after=delay)
+    due = flights.outlook().next_due
+    assert due is not None
+    message = look(flights, Until.CLAIMABLE, 10).message
+    assert f"next due {due.isoformat(timespec='seconds')}; swept: 2 reopened" in message
+    assert "2 were overdue until this look" in message
+    assert "overdue" not in look(flights, Until.CLAIMABLE, 10).message
+
+
+def test_a10_the_message_says_how_many_can_be_acquired_not_how_many_hints_there_are(flights):
+    """A10."""
+    flights.create_partitions([f"{number:02}" for number in range(30)])
+    assert "30 partitions can be acquired, 10 of them by the hints" in look(flights, Until.CLAIMABLE, 10).message
+
+
+def test_until_completed(flights):
+    flights.create_partitions(["a"])
+    assert look(flights, Until.COMPLETED, 10).verdict is WaitVerdict.WAIT
+    flights.complete(flights.get_next_partition())
+    assert look(flights, Until.COMPLETED, 10).verdict is WaitVerdict.READY
+
+
+def test_a_known_source_without_partitions_is_nothing_to_do(flights):
+    assert look(flights, Until.CLAIMABLE, 10).verdict is WaitVerdict.NOTHING
+
+
+def test_an_unknown_source_is_an_error_that_names_the_known_ones(flights, store):
+    with pytest.raises(SettingsError, match=r"source='fligths': is unknown .* Did you mean 'flights'\?"):
+        look(SourceCoordinator(store, "fligths", "test"), Until.CLAIMABLE, 10)
+
+
+def test_it_travels_as_plain_values():
+    import json
+
+    found = Conclusion(WaitVerdict.READY, "said", ["hint"])
+    assert Conclusion.from_event(json.loads(json.dumps(found.to_event()))) == found
