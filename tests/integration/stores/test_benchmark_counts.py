@@ -16,6 +16,9 @@ from benchmarks.postgresql.systems import ours, raw
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 CYCLES = 24
+OF_A_BACKEND = 0.75
+"""At least so many of its commits a backend brings to the disk itself: the log's own writer now and then is first. Who
+commits without waiting for the disk leaves them all to that writer, which comes by five times a second."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def test_a_cycle_is_as_few_statements_as_raw_sql_and_each_is_on_disk(cluster, sy
     hints = {"hints": 100} if system is ours and mode == "hinted" else {}
     counted = count(cluster, system(mode, **hints), CYCLES)
     assert counted.statements == statements
-    assert counted.syncs >= statements
+    assert counted.syncs >= OF_A_BACKEND * statements
 
 
 def test_what_was_recorded_can_be_sent_again(cluster):
