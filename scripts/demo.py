@@ -9,7 +9,8 @@ local S3; what they are made of is downloaded once, and they end with the demo.
 In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the published rows
 are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
 
-DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800).
+DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800),
+DEMO_MONTHS how many months of the year go through it (12, all of its 336,776 flights).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import NoReturn
 from demo.accident import Accident
 from demo.amazon import WORD, amazon_running
 from demo.comparison import comparison, published, shares
-from demo.data import source_digests, split
+from demo.data import MONTHS, source_digests, split
 from demo.display import Display
 from demo.place import CHECKOUT, MARK, Place, alone
 from demo.problems import DemoError
@@ -91,9 +92,9 @@ def check_java() -> None:
 
 def prepare(place: Place, display: Display) -> None:
     """Make the input and the store."""
-    display.step("1. The input: 336,776 flights that left New York City in 2013")
+    display.step(f"1. The input: the flights that left New York City from {MONTHS[0]} to {MONTHS[-1]}")
     done = "Split" if split(place.data) else "An earlier demo has split them"
-    display.say(f"{done} into twelve monthly CSV files in {short(place.data)}.")
+    display.say(f"{done} into {len(MONTHS)} monthly CSV files in {short(place.data)}.")
     if place.amazon:
         place.amazon.upload(place.data)
         display.say(f"Uploaded to {place.amazon.data}. Nothing reads them from this disk any more.")

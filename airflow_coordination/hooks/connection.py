@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow.configuration import AIRFLOW_HOME
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from airflow_coordination.hooks.amazon import AmazonAccess, for_driver, mask
 from airflow_coordination.hooks.settings import SETTING_NAMES
@@ -21,6 +19,8 @@ from airflow_coordination.leases.names import agreed_prefix
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores import StoreConfig, parse_config
 from airflow_coordination.stores.addresses import plain_name, public_address, secrets_of
+from airflow_coordination.stores.database_url import read_url
+from airflow_coordination.stores.registry import scheme_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -137,12 +137,11 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     if store.kind in ("in_memory", "dynamodb") or not password:
         return store
     try:
-        url = make_url(store.url)
-    except (ArgumentError, ValueError):
-        problem = "is no database URL"
-        raise SettingsError("store", public_address(store.url), problem, "Check its parts") from None
-    if url.get_backend_name() == "sqlite":
+        url = read_url(store.url)
+    except ValueError as error:
+        raise SettingsError("store", public_address(store.url), str(error), "Check its parts") from None
+    if scheme_of(store.url) == "sqlite":
         return store
     # without a user a password has no place before the host
-    url = url.set(password=password) if url.username else url.update_query_dict({"password": password})
-    return replace(store, url=url.render_as_string(hide_password=False))
+    url = replace(url, password=password) if url.username else url.with_query({"password": password})
+    return replace(store, url=url.text())

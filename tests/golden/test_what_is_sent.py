@@ -26,8 +26,8 @@ def test_sqlite(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/store.db", clock=clock)
     assert isinstance(store, SqlStore)
     store.setup()
-    with store.database.connected(Call("listen")) as connection:
-        connection.set_trace_callback(lambda text: tape.note(in_lines(text)))
+    with store.database.connected(Call("listen")) as connected:
+        connected.connection.set_trace_callback(lambda text: tape.note(in_lines(text)))
     Walk(store, clock, tape.heading).make()
     store.close()
     tape.compare("sqlite.sql")

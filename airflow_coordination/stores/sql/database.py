@@ -1,8 +1,7 @@
 """The narrow part below the store: connections, transactions and the engine's exceptions.
 
-SQLAlchemy gives URLs, the pool and the schema. Statements go to the driver's own cursor: describing 34 columns anew
-for every answer would cost more than the statement itself, and an engine's first connection asks its server several
-questions, where the budget of a process's start is one read (on PostgreSQL one question more for each connection).
+Statements go to the driver's own cursor. SQLAlchemy, which costs a process more than its first acquisition, is imported
+where a schema is set up, and nowhere else (decision 0026).
 """
 
 from __future__ import annotations
@@ -10,23 +9,24 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
-
-from sqlalchemy.engine import URL, Connection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import Pool, PoolProxiedConnection
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.sql.connections import Connected, Connections, NoneFreeError, Rows
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
-Rows = Sequence[Sequence[Any]]
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
-_inherited: list[Pool] = []
-"""Pools of a parent process. They are kept, because closing their connections here would disturb the parent."""
+_NOTHING: Final[AbstractContextManager[object]] = nullcontext()
+
+_inherited: list[Connections] = []
+"""Connections of a parent process. They are kept, because closing them here would disturb the parent."""
 
 
 class Run(Protocol):
@@ -34,25 +34,6 @@ class Run(Protocol):
 
     def __call__(self, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Return the rows, none for a statement that gives none."""
-
-
-def run_on(connection: Any) -> Run:
-    """Return what executes statements on a driver's connection."""
-
-    def run(statement: Statement, parameters: Mapping[str, Any]) -> Rows:
-        cursor = connection.cursor()
-        cursor.execute(statement.text, statement.bind(parameters))
-        rows: Rows = cursor.fetchall() if _gives_rows(cursor) else ()
-        cursor.close()
-        return rows
-
-    return run
-
-
-def _gives_rows(cursor: Any) -> bool:
-    """Return whether there are rows to fetch; psycopg would make an object of each column for ``description``."""
-    result = getattr(cursor, "pgresult", None)
-    return bool(cursor.description if result is None else result.nfields)
 
 
 class Database(ABC):
@@ -65,32 +46,32 @@ class Database(ABC):
     driver_error: type[Exception]
     """The base of the driver's exceptions."""
 
-    def __init__(self, url: URL, dialect: Dialect) -> None:
+    def __init__(self, url: DatabaseUrl, dialect: Dialect) -> None:
         self.url, self.dialect = url, dialect
         self._process = os.getpid()
-        self._pool: Pool | None = None
+        self._connections: Connections | None = None
         self._lock = threading.Lock()
 
     @property
-    def pool(self) -> Pool:
+    def connections(self) -> Connections:
         """The connections of this process, made on first use; a forked child makes its own."""
-        pool = self._pool
-        return self._open() if pool is None or self._process != os.getpid() else pool
+        connections = self._connections
+        return self._open() if connections is None or self._process != os.getpid() else connections
 
-    def _open(self) -> Pool:
+    def _open(self) -> Connections:
         if self._process != os.getpid():
             self._lock = threading.Lock()  # the parent's may have been held by a thread that does not exist here
         with self._lock:
-            if self._process != os.getpid() and self._pool is not None:
-                _inherited.append(self._pool)
-                self._pool = None
+            if self._process != os.getpid() and self._connections is not None:
+                _inherited.append(self._connections)
+                self._connections = None
             self._process = os.getpid()
-            self._pool = self._pool or self.make_pool()
-            return self._pool
+            self._connections = self._connections or self.make_connections()
+            return self._connections
 
     @abstractmethod
-    def make_pool(self) -> Pool:
-        """Return a new pool; also called once in every forked child."""
+    def make_connections(self) -> Connections:
+        """Return the connections of a process that has none yet; also called once in every forked child."""
 
     @abstractmethod
     def setting_up(self) -> AbstractContextManager[Connection]:
@@ -106,46 +87,34 @@ class Database(ABC):
 
     def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the time that a statement on ``connection`` may take, where the driver does not."""
-        return nullcontext()
+        return _NOTHING
 
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait for this process's turn to write, where writers take turns."""
-        return nullcontext()
+        return _NOTHING
 
     def fetch(self, call: Call, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Execute one statement and return its rows."""
-        turn = self.writing(call) if call.writes else nullcontext()
-        with turn, self.connected(call) as connection:
-            return run_on(connection)(statement, parameters)
+        with self.writing(call) if call.writes else _NOTHING, self.connected(call) as connected:
+            return connected.run(statement, parameters)
 
-    @contextmanager
-    def connected(self, call: Call) -> Iterator[Any]:
-        """Give the driver's connection for one call; its exceptions become ours."""
-        checked_out = self._check_out(call)
-        try:
-            with self.watched(checked_out.dbapi_connection):
-                yield checked_out.dbapi_connection
-        except self.driver_error as error:
-            if self.is_lost(checked_out.dbapi_connection):
-                checked_out.invalidate()
-                self.close()
-            raise self.meaning(error, call) from error
-        except (OverflowError, UnicodeError) as error:  # the driver cannot send the value, so nothing was sent
-            raise call.refused(error, "Give a value that the database can hold") from error
-        except BaseException:
-            checked_out.invalidate()
-            raise
-        finally:
-            checked_out.close()
+    def connected(self, call: Call) -> AbstractContextManager[Connected]:
+        """Give a connection for one call; the driver's exceptions become ours."""
+        return _InUse(self, call)
 
     def is_lost(self, connection: Any) -> bool:
         """Return whether the connection is of no use any more; those pooled beside it are not trusted then either."""
         return False
 
-    def _check_out(self, call: Call) -> PoolProxiedConnection:
+    def take(self, call: Call) -> tuple[Connections, Connected]:
+        """Return a connection that nobody else uses, and where it goes back to.
+
+        :raises CoordinationError: when none can be had.
+        """
         try:
-            return self.pool.connect()
-        except (self.driver_error, PoolTimeoutError) as error:
+            connections = self.connections
+            return connections, connections.take()
+        except (self.driver_error, NoneFreeError) as error:
             raise self.cannot_connect(error, call) from error
 
     def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
@@ -155,11 +124,50 @@ class Database(ABC):
     def close(self) -> None:
         """Give this process's connections back."""
         if self._process == os.getpid():
-            pool, self._pool = self._pool, None
-            if pool is not None:
-                pool.dispose()
+            connections, self._connections = self._connections, None
+            if connections is not None:
+                connections.close()
+
+
+class _InUse:
+    """A connection in the hands of one call; a class, because a generator would cost every statement twice as much."""
+
+    __slots__ = ("_call", "_connected", "_connections", "_database", "_watched")
+
+    def __init__(self, database: Database, call: Call) -> None:
+        self._database, self._call = database, call
+
+    def __enter__(self) -> Connected:
+        database = self._database
+        self._connections, self._connected = database.take(self._call)
+        self._watched = database.watched(self._connected.connection)
+        self._watched.__enter__()
+        return self._connected
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._watched.__exit__(kind, error, at)
+        if error is None:
+            self._connections.give_back(self._connected)
+        else:
+            self._after(error)
+
+    def _after(self, error: BaseException) -> None:
+        """Judge the connection and the error: only what the driver itself reported leaves it in a known state."""
+        database, call = self._database, self._call
+        if isinstance(error, OverflowError | UnicodeError):  # the driver cannot send the value, so nothing was sent
+            self._connections.give_back(self._connected)
+            raise call.refused(error, "Give a value that the database can hold") from error
+        if not isinstance(error, database.driver_error):
+            self._connections.drop(self._connected)
+            return
+        if database.is_lost(self._connected.connection):
+            self._connections.drop(self._connected)
+            database.close()
+        else:
+            self._connections.give_back(self._connected)
+        raise database.meaning(error, call) from error
 
 
 def original(error: BaseException) -> BaseException:
     """Return the driver's exception inside one of SQLAlchemy's."""
-    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return getattr(error, "orig", None) or error

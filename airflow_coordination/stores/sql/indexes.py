@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Final
-
-from sqlalchemy.engine import Connection
-from sqlalchemy.exc import OperationalError
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.stores.sql.columns import PARTITIONS
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 _LOCK: Final = 0x636F6F7265
 _POLL_SECONDS: Final = 0.2
@@ -80,6 +80,8 @@ def shut_writers_out(connection: Connection) -> None:
 
     :raises OperationalError: when it was not to be had for a minute.
     """
+    from sqlalchemy.exc import OperationalError
+
     if connection.dialect.name != "postgresql":
         return
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_WRITERS_WAIT}'")

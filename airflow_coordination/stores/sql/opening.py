@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
-
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.addresses import public_address
 from airflow_coordination.stores.config import SQL_OPTIONS
+from airflow_coordination.stores.database_url import DatabaseUrl, read_url
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.sqlite_store import SqliteStore
 from airflow_coordination.stores.sql.store import SqlStore
@@ -18,18 +16,16 @@ from airflow_coordination.stores.sql.store import SqlStore
 _DRIVERS = {"sqlite": "sqlite", "sqlite+pysqlite": "sqlite", "postgresql": "psycopg", "postgresql+psycopg": "psycopg"}
 
 
-def _url(text: str, options: dict[str, Any]) -> URL:
+def _url(text: str, options: dict[str, Any]) -> DatabaseUrl:
     """Return the URL with the configured options in its query, so that the URL says it all."""
     try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        raise SettingsError("store", public_address(text), "is no database URL", "Check its parts") from None
-    if url.drivername not in _DRIVERS:
+        url = read_url(text)
+    except ValueError as error:
+        raise SettingsError("store", public_address(text), str(error), "Check its parts") from None
+    if url.scheme not in _DRIVERS:
         known = "sqlite:////path or postgresql+psycopg://user@host/database"
-        raise SettingsError("store", public_address(text), f"names the driver {url.drivername!r}", f"Use {known}")
-    return url.update_query_dict(
-        {name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None}
-    )
+        raise SettingsError("store", public_address(text), f"names the driver {url.scheme!r}", f"Use {known}")
+    return url.with_query({name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None})
 
 
 def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> SqlStore:
@@ -40,7 +36,7 @@ def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> S
     :raises SettingsError: when no store can be there.
     """
     url = _url(text, options)
-    if _DRIVERS[url.drivername] == "sqlite":
+    if _DRIVERS[url.scheme] == "sqlite":
         return SqliteStore(SqliteDatabase(url), clock)
     try:
         from airflow_coordination.stores.sql.postgres import PostgresDatabase

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
-from sqlalchemy import create_engine, inspect
-from sqlalchemy.engine import URL, Connection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
+from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.sql.connections import Connections, NoneFreeError
 from airflow_coordination.stores.sql.database import Database, original
 from airflow_coordination.stores.sql.names import quote_name
 from airflow_coordination.stores.sql.postgres_session import check_session, session_of
 from airflow_coordination.stores.sql.statements import dialect
-from airflow_coordination.stores.sql.watchdog import watch
+from airflow_coordination.stores.sql.watchdog import Watch
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
@@ -45,8 +46,8 @@ _MISSING: Final = ("42P01", "42703", "3F000")
 _WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "permission denied")
 
 
-def _seconds(url: URL, name: str, default: float) -> float:
-    text = str(url.query.get(name, default))
+def _seconds(url: DatabaseUrl, name: str, default: float) -> float:
+    text = url.query.get(name, str(default))
     try:
         value = float(text)
     except ValueError:
@@ -67,8 +68,8 @@ class PostgresDatabase(Database):
 
     driver_error = psycopg.Error
 
-    def __init__(self, url: URL, *, injected_clock: bool) -> None:
-        super().__init__(url.set(drivername="postgresql+psycopg"), dialect.postgresql(injected_clock=injected_clock))
+    def __init__(self, url: DatabaseUrl, *, injected_clock: bool) -> None:
+        super().__init__(replace(url, scheme="postgresql+psycopg"), dialect.postgresql(injected_clock=injected_clock))
         self._connect_seconds = _seconds(url, "connect_timeout", CONNECT_SECONDS)
         self._statement_seconds = _seconds(url, "statement_timeout", STATEMENT_SECONDS)
         self._pool_size = int(_seconds(url, "pool_size", POOL_SIZE))
@@ -87,19 +88,11 @@ class PostgresDatabase(Database):
     @property
     def public_url(self) -> str:
         """The URL without any secret."""
-        url = self.url
-        public = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
-        return public.difference_update_query(_SECRET_PARAMETERS).render_as_string(hide_password=False)
+        return replace(self.url.without(_SECRET_PARAMETERS), password=None).text()
 
-    def make_pool(self) -> Pool:
-        """Return a pool that makes connections when they are needed, and sends nothing when they come back."""
-        return QueuePool(
-            self._open_connection,
-            pool_size=self._pool_size,
-            timeout=self._connect_seconds,
-            use_lifo=True,
-            reset_on_return=None,
-        )
+    def make_connections(self) -> Connections:
+        """Return connections that are made when they are needed; nothing is sent when they come back."""
+        return Connections(self._open_connection, keep=self._pool_size, seconds=self._connect_seconds)
 
     def _open_connection(self) -> Any:
         return self._connect(autocommit=True, cursor_factory=psycopg.RawCursor)
@@ -107,8 +100,7 @@ class PostgresDatabase(Database):
     def _connect(self, **options: Any) -> Any:
         """Return a connection that is the server's own session, with our settings."""
         session = self._session
-        _, arguments = session.url.get_dialect()().create_connect_args(session.url)
-        connection = psycopg.connect(**{**arguments, **session.arguments}, **options)
+        connection = psycopg.connect(**session.url.for_libpq(), **session.arguments, **options)
         try:
             with self.watched(connection):
                 check_session(connection, session, self.public_url)
@@ -120,7 +112,7 @@ class PostgresDatabase(Database):
 
     def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the wait for an answer, also when the server's process is stopped."""
-        return watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
+        return Watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
 
     def is_lost(self, connection: Any) -> bool:
         """Return whether the connection has ended."""
@@ -144,8 +136,12 @@ class PostgresDatabase(Database):
     @contextmanager
     def _owning(self) -> Iterator[Connection]:
         """Give a connection for a set-up; what fails on it is told in its words."""
+        from sqlalchemy import create_engine
+        from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.pool import NullPool
+
         call = Call("set up the store")
-        engine = create_engine(self._session.url, poolclass=NullPool, hide_parameters=True, creator=self._connect)
+        engine = create_engine(f"{self.url.scheme}://", poolclass=NullPool, hide_parameters=True, creator=self._connect)
         try:
             connection = engine.connect()
         except DBAPIError as error:
@@ -162,13 +158,15 @@ class PostgresDatabase(Database):
 
     def _make_schema(self, connection: Connection) -> None:
         """Create the schema that the URL names, where it is not there: not everyone who may use one may make one."""
+        from sqlalchemy import inspect
+
         schema = self._session.schema
         if schema is not None and not inspect(connection).has_schema(schema):
             connection.exec_driver_sql(f"CREATE SCHEMA {quote_name(schema)}".replace("%", "%%"))
 
     def cannot_connect(self, error: BaseException, call: Call) -> CoordinationError:
         """Return what it means that no connection could be had."""
-        reason = "all its connections are busy" if isinstance(error, PoolTimeoutError) else one_line(error)
+        reason = "all its connections are busy" if isinstance(error, NoneFreeError) else one_line(error)
         if any(text in reason for text in _WRONG_PLACE):
             remedy = "Check its user, password and database"
             return SettingsError("store", self.public_url, f"cannot be used: {reason}", remedy)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import pq
-from sqlalchemy.engine import URL
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
+from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.names import check_name, quote_name
 
@@ -56,12 +56,12 @@ class Session:
     :param schema: the only schema in which names are looked up; ``None`` = the role's ``search_path`` says it.
     """
 
-    url: URL
+    url: DatabaseUrl
     arguments: Mapping[str, Any]
     schema: str | None
 
 
-def session_of(url: URL, *, connect_seconds: float, statement_seconds: float, answer_seconds: float) -> Session:
+def session_of(url: DatabaseUrl, *, connect_seconds: float, statement_seconds: float, answer_seconds: float) -> Session:
     """Return the session that ``url`` asks for.
 
     :param connect_seconds: how long a connection may take.
@@ -69,7 +69,7 @@ def session_of(url: URL, *, connect_seconds: float, statement_seconds: float, an
     :param answer_seconds: after how long without an answer the network gives a connection up.
     :raises SettingsError: naming what libpq does not know, or what may only be set by us.
     """
-    given = {name: _all(value) for name, value in url.query.items()}
+    given = url.query
     check_known(list(given), [*_libpq_names(), *OWN], "store")
     for name in given.keys() & _REFUSED.keys():
         raise SettingsError(f"store.{name}", given[name], "is set by this package", _REFUSED[name])
@@ -87,7 +87,7 @@ def session_of(url: URL, *, connect_seconds: float, statement_seconds: float, an
         "options": " ".join([options, *(f"-c {name}={_escaped(str(value))}" for name, value in ours.items())]).strip(),
         "tcp_user_timeout": int(answer_seconds * 1000),
     }
-    return Session(url.difference_update_query((*OWN, "options")), arguments, schema)
+    return Session(url.without((*OWN, "options")), arguments, schema)
 
 
 def check_session(connection: Any, session: Session, where: str) -> None:
@@ -113,10 +113,6 @@ def check_session(connection: Any, session: Session, where: str) -> None:
         problem = f"has a store in schema {found!r}, but search_path begins with {first!r}"
         remedy = f"Add schema={found} to its URL to use that one, or schema={first} for one of its own"
         raise SettingsError("store", where, problem, remedy)
-
-
-def _all(value: str | tuple[str, ...]) -> str:
-    return value if isinstance(value, str) else " ".join(value)
 
 
 def _libpq_names() -> list[str]:

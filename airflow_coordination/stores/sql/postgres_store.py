@@ -22,7 +22,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.arrays import of_numbers, of_texts
 from airflow_coordination.stores.sql.columns import partition_of
-from airflow_coordination.stores.sql.database import Rows
+from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.floors import apart
 from airflow_coordination.stores.sql.floors import parameters as floors
 from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Final
-
-from sqlalchemy import inspect
-from sqlalchemy.engine import Connection
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.names import COPY
 from airflow_coordination.stores.calls import Call, no_schema
@@ -16,6 +13,9 @@ from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import build_beside_writers, shut_writers_out
 from airflow_coordination.stores.sql.statements import read
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 SCHEMA_VERSION: Final = 2
 """The schema that this code writes."""
@@ -70,6 +70,8 @@ def give_new_id(database: Database) -> str:
 
 
 def _stored(connection: Connection) -> StoreFacts | None:
+    from sqlalchemy import inspect
+
     if not inspect(connection).has_table(META):
         return None
     row = connection.exec_driver_sql(read.meta()).fetchone()

@@ -7,24 +7,24 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
-
-from sqlalchemy import create_engine
-from sqlalchemy.engine import URL, Connection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
-from airflow_coordination.stores.sql.database import Database, Run, original, run_on
+from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.sql.connections import Connections, NoneFreeError
+from airflow_coordination.stores.sql.database import Database, Run, original
 from airflow_coordination.stores.sql.sqlite_files import PRIVATE, check_neighbours, private_mode, tighten
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.write_lock import WriteLock
 
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
 BUSY_SECONDS: Final = 5.0
 TURN_SECONDS: Final = 10.0
+KEPT: Final = 5
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "efs", "fuse.glusterfs", "fuse.grpcfuse", "fuse.osxfs", "fuse.s3fs"}
     | {"fuse.sshfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs"}
@@ -80,24 +80,24 @@ class SqliteDatabase(Database):
 
     driver_error = sqlite3.Error
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: DatabaseUrl) -> None:
         super().__init__(url, dialect.sqlite())
         if url.query:
             remedy = "Leave it out; it is for PostgreSQL"
             raise SettingsError(
-                "store", str(url), f"has options that SQLite does not know: {', '.join(url.query)}", remedy
+                "store", url.text(), f"has options that SQLite does not know: {', '.join(url.query)}", remedy
             )
         path = url.database or ""
         if not path.startswith("/"):
-            raise SettingsError("store", str(url), "is not an absolute path", "Write sqlite:////absolute/path.db")
+            raise SettingsError("store", url.text(), "is not an absolute path", "Write sqlite:////absolute/path.db")
         self.file = Path(path)
         check_place(self.file)
         self._queue = WriteLock(Path(f"{path}-queue"), TURN_SECONDS, mode=lambda: private_mode(self.file))
 
-    def make_pool(self) -> Pool:
-        """Return a pool of connections to the file, which must exist."""
+    def make_connections(self) -> Connections:
+        """Return connections to the file, which must exist."""
         tighten(self.file)
-        return QueuePool(self._open_file, reset_on_return=None, timeout=BUSY_SECONDS)
+        return Connections(self._open_file, keep=KEPT, seconds=BUSY_SECONDS)
 
     def _open_file(self) -> Any:
         address = f"file:{quote(str(self.file))}?mode=rw"
@@ -119,12 +119,16 @@ class SqliteDatabase(Database):
     @contextmanager
     def transaction(self, call: Call) -> Iterator[Run]:
         """Hold the write lock for several statements."""
-        with self.writing(call), self.connected(call) as connection, _immediate(connection):
-            yield run_on(connection)
+        with self.writing(call), self.connected(call) as connected, _immediate(connected.connection):
+            yield connected.run
 
     @contextmanager
     def setting_up(self) -> Iterator[Connection]:
         """Give a connection that holds the write lock; the file comes into being here."""
+        from sqlalchemy import create_engine
+        from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.pool import NullPool
+
         call = Call("set up the store")
         with self.writing(call):
             self.file.touch(mode=PRIVATE)
@@ -144,7 +148,7 @@ class SqliteDatabase(Database):
         """Return what it means that the file cannot be opened; only a set-up makes it."""
         if not self.file.exists():
             return no_schema(str(self.file), "it does not exist yet")
-        if isinstance(error, PoolTimeoutError):
+        if isinstance(error, NoneFreeError):
             return call.unavailable("all its connections are busy")
         return self.meaning(error, call)
 

@@ -16,7 +16,8 @@ from airflow_coordination.leases.writes import (
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import partition_of
-from airflow_coordination.stores.sql.database import Rows, Run
+from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.database import Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.statements import acquire, create
 from airflow_coordination.stores.sql.statements.records import one

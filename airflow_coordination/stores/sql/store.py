@@ -38,7 +38,8 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
-from airflow_coordination.stores.sql.database import Database, Rows
+from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, order, owner, read, records, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement

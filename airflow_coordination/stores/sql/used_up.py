@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.database import Rows
+from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.floors import (
     MOST_SPANS,
     NO_FLOORS,

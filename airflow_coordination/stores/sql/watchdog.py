@@ -10,8 +10,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import suppress
 from typing import Final
 
 _LOOK_SECONDS: Final = 0.25
@@ -27,9 +26,8 @@ class Watchdog:
         self._busy = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @contextmanager
-    def watch(self, descriptor: int, seconds: float) -> Iterator[None]:
-        """Shut the socket ``descriptor`` down if the block takes longer than ``seconds``."""
+    def begin(self, descriptor: int, seconds: float) -> int:
+        """Shut the socket ``descriptor`` down in ``seconds``, unless the call whose number this returns has ended."""
         with self._lock:
             self._next += 1
             call = self._next
@@ -39,11 +37,12 @@ class Watchdog:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._look, name="coordination-watchdog", daemon=True)
                 self._thread.start()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._calls.pop(call, None)
+        return call
+
+    def end(self, call: int) -> None:
+        """Forget a call that has ended."""
+        with self._lock:
+            self._calls.pop(call, None)
 
     def _look(self) -> None:
         while self._busy.wait():
@@ -58,9 +57,24 @@ class Watchdog:
                     self._busy.clear()
 
 
-def watch(descriptor: int, seconds: float) -> AbstractContextManager[None]:
-    """Shut the socket ``descriptor`` of this process down if the block takes longer than ``seconds``."""
-    return _watchdog.watch(descriptor, seconds)
+class Watch:
+    """Shuts a socket of this process down if the block takes too long; a generator would cost each statement more.
+
+    :param descriptor: the socket.
+    :param seconds: how long the block may take.
+    """
+
+    __slots__ = ("_call", "_descriptor", "_seconds", "_watchdog")
+
+    def __init__(self, descriptor: int, seconds: float) -> None:
+        self._descriptor, self._seconds = descriptor, seconds
+
+    def __enter__(self) -> None:
+        self._watchdog = _watchdog  # that of this process, also if the block forks
+        self._call = self._watchdog.begin(self._descriptor, self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.end(self._call)
 
 
 def _begin_anew() -> None:

@@ -25,8 +25,8 @@ BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
 def traced(store: SqliteStore) -> Iterator[list[str]]:
     """Give the statements that SQLite's engine executes on this store's one connection."""
     seen: list[str] = []
-    with store.database.connected(_call()) as connection:
-        connection.set_trace_callback(seen.append)
+    with store.database.connected(_call()) as connected:
+        connected.connection.set_trace_callback(seen.append)
     yield seen
     store.close()
 

@@ -35,9 +35,9 @@ def plain(url: str) -> str:
 
 def test_s4_a_full_disk_is_named_and_what_was_there_stays(sqlite_store: SqlStore) -> None:
     sqlite_store.create(creation(["a"]))
-    with sqlite_store.database.connected(Call("test")) as connection:
-        [pages] = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    with sqlite_store.database.connected(Call("test")) as connected:
+        [pages] = connected.connection.execute("PRAGMA page_count").fetchone()
+        connected.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
     with pytest.raises(StoreThrottledError, match=r"the disk of .*store\.db is full") as caught:
         sqlite_store.create(creation([f"k{number:0900}" for number in range(500)]))
     assert caught.value.__cause__ is not None

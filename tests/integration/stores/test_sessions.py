@@ -104,10 +104,10 @@ def test_e7_what_the_url_says_arrives(postgres_store_url: str) -> None:
         found = run_sql(postgres_store_url, "SELECT DISTINCT application_name FROM pg_stat_activity")
         assert ("mine",) in found
         assert store.database._session.arguments["options"].startswith("-c work_mem=5MB -c statement_timeout=10000")  # type: ignore[attr-defined]
-        with store.database.connected(_call()) as connection:  # type: ignore[attr-defined]
-            assert connection.execute("SHOW work_mem").fetchone() == ("5MB",)
-            assert connection.execute("SHOW statement_timeout").fetchone() == ("10s",)
-            parameters = {one.keyword: one.val for one in connection.pgconn.info}
+        with store.database.connected(_call()) as connected:  # type: ignore[attr-defined]
+            assert connected.connection.execute("SHOW work_mem").fetchone() == ("5MB",)
+            assert connected.connection.execute("SHOW statement_timeout").fetchone() == ("10s",)
+            parameters = {one.keyword: one.val for one in connected.connection.pgconn.info}
             assert parameters[b"keepalives_idle"] == b"5"
 
 

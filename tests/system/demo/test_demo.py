@@ -23,12 +23,12 @@ ROWS = re.compile(r"^ +(\d{4}-\d\d) +([\d,]+) +([\d,]+) +([0-9a-f]{16}) +([0-9a-
 class Demo:
     """A demo in a folder of its own, without a terminal."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, **variables):
         self.home, self.output = folder / "demo", folder / "output.txt"
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
                 [ROOT / "scripts" / "with_java.sh", sys.executable, ROOT / "scripts" / "demo.py", *arguments],
-                env={**os.environ, "DEMO_HOME": str(self.home)},
+                env={**os.environ, "DEMO_HOME": str(self.home), **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -56,8 +56,8 @@ class Demo:
 def start(tmp_path):
     started = []
 
-    def begin(*arguments):
-        started.append(Demo(tmp_path, *arguments))
+    def begin(*arguments, **variables):
+        started.append(Demo(tmp_path, *arguments, **variables))
         return started[-1]
 
     yield begin
@@ -69,16 +69,21 @@ def start(tmp_path):
 
 @pytest.mark.timeout(2700)
 @pytest.mark.parametrize(
-    "store", [pytest.param([], id="sqlite"), pytest.param(["dynamodb"], id="dynamodb", marks=pytest.mark.long)]
+    ("store", "months", "flights"),
+    [
+        pytest.param([], 3, "80,789", id="sqlite"),
+        pytest.param([], 12, "336,776", id="sqlite-year", marks=pytest.mark.long),
+        pytest.param(["dynamodb"], 12, "336,776", id="dynamodb", marks=pytest.mark.long),
+    ],
 )
-def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start, store):
+def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(start, store, months, flights):
     """Through a killed attempt and a month that reopens; on local files, and on DynamoDB Local and a local S3."""
-    demo = start(*store)
+    demo = start(*store, DEMO_MONTHS=str(months))
     assert demo.process.wait(2600) == 0, demo.text
     compared = ROWS.findall(demo.text)
-    assert [month for month, *_ in compared] == MONTHS
+    assert [month for month, *_ in compared] == MONTHS[:months]
     assert all(source == found and sums == published for _, source, found, sums, published in compared)
-    assert re.search(r"all +336,776 +336,776", demo.text)
+    assert re.search(rf"all +{flights} +{flights}", demo.text)
     for status in ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"):
         assert f"First seen: {status}," in demo.text
     victim = re.search(r"(\S+) suffers an accident", demo.text).group(1)

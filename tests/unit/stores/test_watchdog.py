@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from airflow_coordination.stores.sql.watchdog import watch
+from airflow_coordination.stores.sql.watchdog import Watch
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def silent() -> Iterator[socket.socket]:
 
 
 def _waits_in_vain(silent: socket.socket) -> bool:
-    with watch(silent.fileno(), 0.1):
+    with Watch(silent.fileno(), 0.1):
         return silent.recv(1) == b""
 
 
@@ -35,7 +35,7 @@ def test_a_call_that_waits_too_long_is_ended(silent: socket.socket) -> None:
 
 
 def test_a_call_that_ends_in_time_keeps_its_connection(silent: socket.socket) -> None:
-    with watch(silent.fileno(), 0.1):
+    with Watch(silent.fileno(), 0.1):
         pass
     time.sleep(0.6)  # two looks
     silent.sendall(b"x")
@@ -44,13 +44,13 @@ def test_a_call_that_ends_in_time_keeps_its_connection(silent: socket.socket) ->
 def test_many_calls_are_watched_by_one_thread(silent: socket.socket) -> None:
     with ExitStack() as calls:
         for _ in range(50):
-            calls.enter_context(watch(silent.fileno(), 600))
+            calls.enter_context(Watch(silent.fileno(), 600))
         assert [one.name for one in threading.enumerate()].count("coordination-watchdog") == 1
 
 
 def test_a_forked_child_watches_its_own_calls(silent: socket.socket) -> None:
     """Its parent's thread is not in it."""
-    with watch(silent.fileno(), 600):
+    with Watch(silent.fileno(), 600):
         child = multiprocessing.get_context("fork").Process(target=_exits_well_if_ended, args=(silent,))
         child.start()
         child.join(60)

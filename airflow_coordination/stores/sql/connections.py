@@ -1,0 +1,96 @@
+"""The connections of one process to one database (decision 0026: why not SQLAlchemy's pool)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from airflow_coordination.stores.sql.statements.dialect import Statement
+
+Rows = Sequence[Sequence[Any]]
+
+BESIDE: Final = 10
+"""So many more than are kept may be open at once."""
+
+
+class NoneFreeError(Exception):
+    """All connections that there may be are at work, and none of them came back in time."""
+
+
+class Connected:
+    """A driver's connection, and the one cursor of all its statements: making one costs as much as a short statement.
+
+    :param connection: in autocommit mode.
+    """
+
+    __slots__ = ("connection", "cursor")
+
+    def __init__(self, connection: Any) -> None:
+        self.connection, self.cursor = connection, connection.cursor()
+
+    def run(self, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
+        """Execute one statement and return its rows, none for a statement that gives none."""
+        cursor = self.cursor
+        cursor.execute(statement.text, statement.bind(parameters))
+        rows: Rows = cursor.fetchall() if _gives_rows(cursor) else ()
+        return rows
+
+
+def _gives_rows(cursor: Any) -> bool:
+    """Return whether there are rows to fetch; psycopg would make an object of each column for ``description``."""
+    result = getattr(cursor, "pgresult", None)
+    return bool(cursor.description if result is None else result.nfields)
+
+
+class Connections:
+    """Connections made when they are needed; the one that came back last is taken first.
+
+    :param connect: makes a driver's connection.
+    :param keep: how many stay open when nobody uses them.
+    :param seconds: how long somebody waits for one when all are at work.
+    """
+
+    def __init__(self, connect: Callable[[], Any], *, keep: int, seconds: float) -> None:
+        self._connect, self._keep, self._seconds = connect, keep, seconds
+        self._idle: list[Connected] = []  # appending to it and popping are atomic
+        self._free = threading.BoundedSemaphore(keep + BESIDE)
+        self._open = True
+
+    def take(self) -> Connected:
+        """Return a connection for one user.
+
+        :raises NoneFreeError: when none came back in time.
+        """
+        if not self._free.acquire(timeout=self._seconds):
+            raise NoneFreeError
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            return Connected(self._connect())
+        except BaseException:
+            self._free.release()
+            raise
+
+    def give_back(self, one: Connected) -> None:
+        """Keep a connection for the next user, or close it if there are enough or nobody wants one any more."""
+        if self._open and len(self._idle) < self._keep:
+            self._idle.append(one)
+            self._free.release()
+        else:
+            self.drop(one)
+
+    def drop(self, one: Connected) -> None:
+        """Close a connection that is of no use."""
+        try:
+            one.connection.close()
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """Close those that nobody uses now, and the others when they come back."""
+        self._open = False
+        while self._idle:
+            self._idle.pop().connection.close()
