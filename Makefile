@@ -31,8 +31,8 @@ demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dyna
 # CI leaves out what shows once more, or for longer, what it has shown: `make test-all` does not.
 SHORT := and not long
 TRIED := --changed
-SHARE := 0.2
-SECONDS := 45
+SHARE := 0.1
+SECONDS := 30
 
 .PHONY: test
 test: .venv/ready ## Everything that CI runs

@@ -1,4 +1,4 @@
-"""What happens with far more partitions than slots: 5,000 partitions (in CI 1,000) and two runs of three slots each."""
+"""What happens with far more partitions than slots: 5,000 partitions (in CI 500) and two runs of three slots each."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def test_a_later_run_on_a_standing_source_has_nothing_to_do_again(run_on, store_
     assert completed(store_url, "flights") == 2
 
 
+@pytest.mark.long
 def test_each_run_of_a_backfill_has_partitions_of_its_own_in_a_run_scoped_source(run_on, store_url):
     assert [run_on("flights-{{ ds }}", day) for day in DAYS] == [["a", "b"], ["a", "b"]]
     assert [completed(store_url, f"flights-{day:%Y-%m-%d}") for day in DAYS] == [2, 2]

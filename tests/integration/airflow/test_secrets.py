@@ -174,7 +174,7 @@ JOB = """
 
 @pytest.mark.postgres
 @pytest.mark.spark
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", [pytest.param(False, marks=pytest.mark.long), True])
 def test_b4_a_drivers_jvm_event_log_and_last_error_hold_no_password(tmp_path, flights, run_dag, monkeypatch, fails):
     """B4 c, d: with a real Spark; the password was in the JVM's environment, in the event log and in ``last_error``."""
     from airflow.sdk import DAG

@@ -52,6 +52,7 @@ def flights(store_url, monkeypatch, cluster):
     return coordinator
 
 
+@pytest.mark.long
 def test_our_program_runs_in_client_mode(cluster, flights, run_dag, tmp_path):
     from airflow.sdk import DAG
 

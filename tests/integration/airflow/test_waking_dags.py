@@ -48,6 +48,7 @@ def test_wake_on_claimable(run):
     assert states(run("wake_on_claimable.py", "wake_on_claimable")) == dict.fromkeys(worked, "skipped")
 
 
+@pytest.mark.long
 def test_standing_source(run):
     """Its asset event names the partitions it worked on; the report has them from there."""
     from airflow.models.asset import AssetEvent

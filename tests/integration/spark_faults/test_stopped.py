@@ -124,6 +124,7 @@ class Scene:
 
 
 @pytest.mark.timed
+@pytest.mark.long
 def test_s12_a_driver_stopped_past_its_lease_at_any_point_changes_nothing(spark, task: Task) -> None:
     task.ownership_timeout = LEASE
     scene = Scene(task, spark)

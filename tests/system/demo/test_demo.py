@@ -93,6 +93,7 @@ def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(star
     assert demo.alive() == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_an_interrupted_demo_leaves_nothing_running(start):
     """Ctrl-C, twice, while Airflow starts, beside what stands in for Amazon."""
