@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.addresses import public_address
 from airflow_coordination.stores.config import SQL_OPTIONS
 from airflow_coordination.stores.database_url import DatabaseUrl, read_url
-from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.sqlite_store import SqliteStore
-from airflow_coordination.stores.sql.store import SqlStore
+
+if TYPE_CHECKING:
+    from airflow_coordination.stores.sql.store import SqlStore
 
 _DRIVERS = {"sqlite": "sqlite", "sqlite+pysqlite": "sqlite", "postgresql": "psycopg", "postgresql+psycopg": "psycopg"}
 
@@ -37,6 +37,9 @@ def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> S
     """
     url = _url(text, options)
     if _DRIVERS[url.scheme] == "sqlite":
+        from airflow_coordination.stores.sql.sqlite import SqliteDatabase
+        from airflow_coordination.stores.sql.sqlite_store import SqliteStore
+
         return SqliteStore(SqliteDatabase(url), clock)
     try:
         from airflow_coordination.stores.sql.postgres import PostgresDatabase
