@@ -175,7 +175,8 @@ class Tenures:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
         op, partition = self._randomness.op_id(), lease.chain.partition
         write = request.resolved(Tenure(partition, lease.fence, lease.chain.last_op), op, self._settings)
-        return replace(write, heads=self._publish(partition, blocks, op)) if write.clear_staged else write
+        heads = self._publish(partition, blocks, op) if write.clear_staged else ()
+        return replace(write, heads=heads) if heads else write
 
     def _publish(self, partition: Partition, blocks: Sequence[Block], op: str) -> tuple[HeadRecord, ...]:
         published = merge(partition.staged, blocks)

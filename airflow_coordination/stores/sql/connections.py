@@ -53,44 +53,66 @@ class Connections:
 
     def __init__(self, connect: Callable[[], Any], *, keep: int, seconds: float) -> None:
         self._connect, self._keep, self._seconds = connect, keep, seconds
-        self._idle: list[Connected] = []  # appending to it and popping are atomic
-        self._free = threading.BoundedSemaphore(keep + BESIDE)
-        self._open = True
+        self._idle: list[Connected] = []
+        self._in_use = self._waiting = 0
+        self._closed = False
+        self._lock = threading.Lock()
+        self._came_back = threading.Condition(self._lock)
 
     def take(self) -> Connected:
         """Return a connection for one user.
 
         :raises NoneFreeError: when none came back in time.
         """
-        if not self._free.acquire(timeout=self._seconds):
-            raise NoneFreeError
-        try:
-            return self._idle.pop()
-        except IndexError:
-            pass
+        with self._lock:
+            if self._in_use >= self._keep + BESIDE:
+                self._wait()
+            self._in_use += 1
+            if self._idle:
+                return self._idle.pop()
         try:
             return Connected(self._connect())
         except BaseException:
-            self._free.release()
+            self._gone()
             raise
+
+    def _wait(self) -> None:
+        """Wait until one more may be in use."""
+        self._waiting += 1
+        try:
+            if not self._came_back.wait_for(lambda: self._in_use < self._keep + BESIDE, self._seconds):
+                raise NoneFreeError
+        finally:
+            self._waiting -= 1
 
     def give_back(self, one: Connected) -> None:
         """Keep a connection for the next user, or close it if there are enough or nobody wants one any more."""
-        if self._open and len(self._idle) < self._keep:
-            self._idle.append(one)
-            self._free.release()
-        else:
-            self.drop(one)
+        with self._lock:
+            if not self._closed and len(self._idle) < self._keep:
+                self._idle.append(one)
+                self._in_use -= 1
+                if self._waiting:
+                    self._came_back.notify()
+                return
+        self.drop(one)
 
     def drop(self, one: Connected) -> None:
         """Close a connection that is of no use."""
         try:
             one.connection.close()
         finally:
-            self._free.release()
+            self._gone()
+
+    def _gone(self) -> None:
+        with self._lock:
+            self._in_use -= 1
+            if self._waiting:
+                self._came_back.notify()
 
     def close(self) -> None:
         """Close those that nobody uses now, and the others when they come back."""
-        self._open = False
-        while self._idle:
-            self._idle.pop().connection.close()
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for one in idle:
+            one.connection.close()

@@ -95,7 +95,11 @@ class Database(ABC):
 
     def fetch(self, call: Call, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Execute one statement and return its rows."""
-        with self.writing(call) if call.writes else _NOTHING, self.connected(call) as connected:
+        turn = self.writing(call) if call.writes else _NOTHING
+        if turn is _NOTHING:
+            with self.connected(call) as connected:
+                return connected.run(statement, parameters)
+        with turn, self.connected(call) as connected:
             return connected.run(statement, parameters)
 
     def connected(self, call: Call) -> AbstractContextManager[Connected]:

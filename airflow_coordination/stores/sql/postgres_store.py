@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from airflow_coordination.leases.clock import Clock
@@ -23,7 +24,7 @@ from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.arrays import of_numbers, of_texts
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.floors import apart
+from airflow_coordination.stores.sql.floors import Floors, apart
 from airflow_coordination.stores.sql.floors import parameters as floors
 from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
@@ -72,9 +73,8 @@ class PostgresStore(SqlStore):
         return self._used_up.before(source)
 
     def not_used_up(self, source: str) -> dict[str, Any]:
-        """Return from where on nothing is surely used up, as far as this process knows."""
-        known = self._used_up.of(source)
-        return {**floors("sure", known.fresh), "due_from": known.due}
+        """Return from where on nothing is surely used up, as far as this process knows; not to be changed."""
+        return _from(self._used_up.of(source))
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -163,6 +163,11 @@ class PostgresStore(SqlStore):
         if following.key is None:
             self._marks.acquired(following.source, found, asked_from)
         return FusedAnswer(Answer(True), found)
+
+
+@lru_cache(maxsize=64)
+def _from(known: Floors) -> dict[str, Any]:
+    return {**floors("sure", known.fresh), "due_from": known.due}
 
 
 def _beside(records: tuple[Record, ...]) -> dict[str, Any]:
