@@ -16,12 +16,16 @@ LEAST_MEMBER, LEAST_ELEMENT = 4, 1
 """Bytes that a member of an object takes beside its key (``"":0``), and an element of an array."""
 MAX_STORED_BYTES, MAX_STORED_DEPTH = 1024 * 1024, 64
 """What is read: Data Prepper's limits are others than ours."""
+_FEW, _LONG = 16, 200
+_TEXTS, _SHORT = frozenset({str}), frozenset({str, int, float, bool, type(None)})
 _AS_GIVEN = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _SORTED = json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=True)
 
 
 def _check(value: Any, field: str, error: type[InvalidInputError], limit: int) -> None:
     """Refuse what JSON cannot hold, or not within ``limit``, as soon as it is seen: values may hold themselves."""
+    if _is_flat_and_short(value):
+        return
     left = limit
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
@@ -36,6 +40,14 @@ def _check(value: Any, field: str, error: type[InvalidInputError], limit: int) -
             problem = f"has more bytes of JSON than fit; the limit is {limit}"
             raise error(field, type(value).__name__, problem, "Keep the data elsewhere and its address here")
         waiting += [(each, depth + 1) for each in inner]
+
+
+def _is_flat_and_short(value: Any) -> bool:
+    """Return whether a value is an object of a few plain values, as most payloads are: a walk through it costs more."""
+    if type(value) is not dict or len(value) > _FEW or not _TEXTS.issuperset(map(type, value)):
+        return False
+    inner = value.values()
+    return _SHORT.issuperset(map(type, inner)) and all(type(each) is not str or len(each) < _LONG for each in inner)
 
 
 def _check_keys(found: Mapping[Any, Any], field: str, error: type[InvalidInputError]) -> None:
