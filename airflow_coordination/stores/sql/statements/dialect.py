@@ -23,7 +23,7 @@ class Statement:
 
     def bind(self, parameters: Mapping[str, Any]) -> Mapping[str, Any] | tuple[Any, ...]:
         """Return the parameters as the driver takes them."""
-        return parameters if self.names is None else tuple(parameters[name] for name in self.names)
+        return parameters if self.names is None else tuple(map(parameters.__getitem__, self.names))
 
 
 @dataclass(frozen=True, slots=True)
