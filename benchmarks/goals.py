@@ -169,7 +169,7 @@ ROWS = (
     Row(
         "P11",
         "Spark: a decorated script",
-        None,
+        "overhead",
         (Aim("P11", "wall time over a plain spark-submit of the same work", 3, "%"),),
     ),
     Row(

@@ -1,6 +1,7 @@
 """P14: what each operation costs in sources of 10,000 and 1,000,000 partitions, on PostgreSQL, SQLite and in memory.
 
-The reading is that of the operation whose ratio is the greatest, so chance adds to it. DynamoDB is not measured here.
+The reading is that of the operation whose ratio is the greatest, so chance adds to it. On DynamoDB requests and write
+units are counted (:mod:`benchmarks.dynamodb.growth`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from benchmarks.dynamodb import growth as in_dynamodb
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import Ratio, Turn, cpu, ratio, typical
 from benchmarks.harness.files import Files
@@ -39,7 +41,7 @@ def benchmark(run: Run) -> Readings:
     with Files(ROOT / ".work/bench") as files:
         readings["P14 sqlite"] = _grown(run, "SQLite", files, sizes, OURS)
         readings["P14 memory"] = _grown(run, "in memory", files, sizes, IN_MEMORY)
-    return readings
+    return readings | in_dynamodb.readings(run)
 
 
 def _grown(run: Run, title: str, engine: Cluster | Files, sizes: Sequence[int], spec: Spec) -> Reading:

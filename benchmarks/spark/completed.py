@@ -1,10 +1,14 @@
 """P13: `read_completed` of many files, beside a list of the same files by hand at the same discovery parallelism.
 
-Both count all rows in one Spark, in turn. The files are published by a drain and written by pyarrow.
+Both count all rows in one Spark, in turn. The files are published by a drain and written by pyarrow. Five times as many
+are then planned only, and what the driver keeps of them is looked at: the heap of its JVM after a collection, and the
+memory of its Python.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import random
 import tempfile
 import time
@@ -23,6 +27,8 @@ from benchmarks.spark.session import session, write_file
 
 PARTITIONS, FILES = 100, 100
 """Partitions, and files of each."""
+PLANNED, EACH = 50, 1_000
+"""The same of what is only planned."""
 ROUNDS, WARM = 5, 1
 PARALLELISM = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _SOURCE, _DATASET = "flights", "clean"
@@ -39,10 +45,11 @@ def benchmark(run: Run) -> Readings:
             store = open_store(f"sqlite:///{folder}/coordination.db")
             paths = _published(spark, store, Path(folder), partitions)
             seconds = _measured(run, spark, store, paths, rounds)
+            planned = _planned(spark, store, Path(folder), run.scaled(PLANNED, 2))
             store.close()
     finally:
         spark.stop()
-    return _reading(run, seconds, len(paths))
+    return _reading(run, seconds, len(paths)) | planned
 
 
 def _published(spark: Any, store: PartitionStore, folder: Path, partitions: int) -> list[str]:
@@ -90,6 +97,42 @@ def _measured(run: Run, spark: Any, store: PartitionStore, paths: list[str], rou
                     seconds[name].append(time.perf_counter() - began)
             advance()
     return seconds
+
+
+def _planned(spark: Any, store: PartitionStore, folder: Path, partitions: int) -> Readings:
+    """Plan a scan of many files, and tell what the driver keeps for it."""
+    source, dataset = "planned", "linked"
+    SourceCoordinator(store, source=source, owner="benchmark").create_partitions(map(str, range(partitions)))
+    write_file(folder / "one", 0)
+    [one] = (folder / "one").iterdir()
+
+    def link(spark: Any, lease: Any) -> Complete:
+        with lease.publish(dataset) as block:
+            place = Path(urlsplit(block.path).path)
+            place.mkdir(parents=True, exist_ok=True)
+            for number in range(EACH):
+                os.link(one, place / f"part-{number:05}.parquet")
+        return Complete()
+
+    out = str(folder / "planned")
+    done = drain(link, store=store, source=source, spark=spark, output_root=out, max_leases=None)
+    assert done.completed == partitions, done.errors
+    before = _kept(spark)
+    frame = read_completed(spark, store=store, source=source, dataset=dataset)
+    files = len(frame._jdf.queryExecution().executedPlan().toString()) and len(frame.inputFiles())
+    assert files == partitions * EACH
+    heap, python = (now - then for now, then in zip(_kept(spark), before, strict=True))
+    shown = f"{heap + python:.0f}"
+    return {"P13 memory": Reading(heap + python, shown, f"{files:,} files: heap {heap:.0f}, Python {python:.0f} MiB")}
+
+
+def _kept(spark: Any) -> tuple[float, float]:
+    """Return MiB of the JVM's heap that is in use after a collection, and of this process's memory."""
+    gc.collect()
+    runtime = spark._jvm.java.lang.Runtime.getRuntime()
+    spark._jvm.java.lang.System.gc()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return (runtime.totalMemory() - runtime.freeMemory()) / 2**20, pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _reading(run: Run, seconds: dict[str, list[float]], files: int) -> Readings:

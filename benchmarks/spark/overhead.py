@@ -1,7 +1,7 @@
-"""P10, its second part: what a lease and its publication add to a partition in a running Spark application.
+"""P10 and P11: what a lease and its publication add to a partition, in a running Spark application and in a new one.
 
-Many partitions are drained, each of which publishes one small file; beside it the same files are written by hand. Not
-here: one application beside a submit for each partition, and Spark Connect.
+Many partitions are drained, each of which publishes one small file; beside it the same files are written by hand. What
+is started for one partition is in :mod:`benchmarks.spark.submits`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run
+from benchmarks.spark import submits
 from benchmarks.spark.session import session, write_file
 from tests.engines.postgres import fresh_database, private_postgres
 
@@ -35,7 +36,7 @@ def benchmark(run: Run) -> Readings:
             seconds = _measured(run, spark, url, Path(folder))
     finally:
         spark.stop()
-    return _reading(run, seconds)
+    return _reading(run, seconds) | submits.readings(run)
 
 
 def _measured(run: Run, spark: Any, url: str, folder: Path) -> dict[str, list[float]]:
