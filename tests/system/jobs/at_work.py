@@ -17,7 +17,7 @@ def main(spark, lease):
     """Publish rows 0 to 9 and save; the first owner then works until it is interrupted, the next publishes 10 to 19."""
     lines = Path(lease.partition.payload["lines"])
     url = lease._coordinator.store.database.url  # no other way is left
-    print("the job prints", url.render_as_string(hide_password=False))
+    print("the job prints", url.text())
     with lines.with_suffix(".owners").open("a") as owners:
         owners.write(json.dumps({"token": lease.fence.token, "owner": lease.partition.owner}) + "\n")
     if lease.progress_state is None:
