@@ -48,8 +48,7 @@ test-suite: .venv/ready
 	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	@$(RUN) python scripts/spark_archive.py
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not ($(FAST)) $(SHORT)" tests/conformance
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST) or kit $(SHORT)"
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
 	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \

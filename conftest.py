@@ -18,6 +18,7 @@ _ROOT = Path(__file__).parent
 _BY_FIXTURE = {"postgres_cluster": "postgres", "spark": "spark", "dynamodb_local": "dynamodb"}
 _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
+_KIT = _ROOT / "tests" / "conformance"
 _ENGINES = {"slow", "postgres", "dynamodb", "spark", "system"}
 
 
@@ -29,6 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(_BY_FIXTURE[fixture])
         if _SYSTEM in item.path.parents:
             item.add_marker("system")
+        if _KIT in item.path.parents:
+            item.add_marker("kit")
         _check_folder(item)
     items.sort(key=lambda item: _SYSTEM not in item.path.parents)
 
