@@ -98,7 +98,7 @@ def _options(query: str) -> dict[str, str]:
     for name, value in parse_qsl(query):
         options.setdefault(name, []).append(value)
     if any(len(values) > 1 and name not in _LISTS for name, values in options.items()):
-        raise ValueError("gives an option more than once")
+        raise ValueError("gives an option twice")
     return _hosts({name: ",".join(values) for name, values in options.items()})
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.stores.addresses import plain_name, public_address
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.sql.connections import Connections, NoneFreeError
@@ -85,11 +86,16 @@ class SqliteDatabase(Database):
         if url.query:
             remedy = "Leave it out; it is for PostgreSQL"
             raise SettingsError(
-                "store", url.text(), f"has options that SQLite does not know: {', '.join(url.query)}", remedy
+                "store",
+                public_address(url.text()),
+                f"has options that SQLite does not know: {', '.join(map(plain_name, url.query))}",
+                remedy,
             )
         path = url.database or ""
         if not path.startswith("/"):
-            raise SettingsError("store", url.text(), "is not an absolute path", "Write sqlite:////absolute/path.db")
+            raise SettingsError(
+                "store", public_address(url.text()), "is not an absolute path", "Write sqlite:////absolute/path.db"
+            )
         self.file = Path(path)
         check_place(self.file)
         self._queue = WriteLock(Path(f"{path}-queue"), TURN_SECONDS, mode=lambda: private_mode(self.file))

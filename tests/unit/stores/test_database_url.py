@@ -84,7 +84,7 @@ def test_what_is_no_url_is_refused_without_being_shown(text: str) -> None:
 
 def test_an_option_given_twice_is_refused() -> None:
     """SQLAlchemy would make one of both that libpq does not understand."""
-    with pytest.raises(ValueError, match="gives an option more than once"):
+    with pytest.raises(ValueError, match="gives an option twice"):
         read_url("postgresql://u@h/d?sslmode=require&sslmode=verify-full")
 
 
