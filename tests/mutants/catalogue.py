@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.broken import (
     acquiring,
+    connections,
     dynamodb,
     keeping,
     outputs,
@@ -28,6 +29,7 @@ _TABLES = (
     supplying,
     rendering,
     sqlite,
+    connections,
     postgresql,
     short_way,
     dynamodb,
