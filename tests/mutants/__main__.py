@@ -10,6 +10,7 @@ from rich.table import Table
 
 from tests.mutants.catalogue import CONTROLS, MUTANTS
 from tests.mutants.runner import all_tried, is_as_expected
+from tests.mutants.mutant import Simulated
 from tests.mutants.seen import changed, remember
 from tests.mutants.trial import Verdict
 
@@ -40,7 +41,8 @@ def main() -> int:
     parser.add_argument("--explain", action="store_true", help="print what was seen")
     asked = parser.parse_args()
     mutants = changed(MUTANTS) if asked.changed else MUTANTS
-    names = asked.only or [*CONTROLS, *(mutant.name for mutant in mutants)]
+    simulated = any(isinstance(mutant.catcher, Simulated) for mutant in mutants)
+    names = asked.only or [*(CONTROLS if simulated else ()), *(mutant.name for mutant in mutants)]
     console = Console(width=None if sys.stdout.isatty() else 180)
     verdicts = []
     for verdict in all_tried(names, asked.jobs, asked.operations):

@@ -109,6 +109,7 @@ def test_a_sensor_waits_in_the_triggerer_until_partitions_open_again(airflow, st
     assert time.monotonic() - opened < 2 * WITHIN  # Airflow starts the task again in a worker, to end it
 
 
+@pytest.mark.long
 def test_l9_two_triggerers_run_the_same_sensor(airflow, store, triggerers):
     """One is frozen, taken for dead, and comes back (promise L9)."""
     triggerers.be_two()
