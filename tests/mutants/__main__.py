@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.mutants.catalogue import CONTROLS, MUTANTS
-from tests.mutants.runner import all_tried, is_as_expected
 from tests.mutants.mutant import Simulated
+from tests.mutants.runner import all_tried, is_as_expected
 from tests.mutants.seen import changed, remember
 from tests.mutants.trial import Verdict
 
