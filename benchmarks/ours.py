@@ -17,7 +17,7 @@ _HINTS = 1_000
 class Ours:
     """Acquires and completes.
 
-    :param where: a store that :meth:`fill` has filled, its URL or open.
+    :param url: of a store that :meth:`fill` has filled, or the open store.
     :param mode: ``queued`` acquires the first in the order, ``hinted`` what a sensor has listed, ``fused`` completes
         and acquires the next in one step, ``acquired`` leaves the completing to :meth:`settle`,
         ``waiting`` is ``queued`` and keeps the longest time of one call, ``renewed`` renews one lease, ``closed``
@@ -25,8 +25,8 @@ class Ours:
     :param hints: how many the sensor lists.
     """
 
-    def __init__(self, where: str | PartitionStore, mode: str, hints: int = 0) -> None:
-        self._store = open_store(where)
+    def __init__(self, url: str | PartitionStore, mode: str, hints: int = 0) -> None:
+        self._store = open_store(url)
         self._coordinator = SourceCoordinator(self._store, SOURCE, OWNER)
         self._hints = iter(self._coordinator.claimable(limit=hints) if hints else ())
         self._held: Lease | None = None
