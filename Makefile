@@ -36,18 +36,22 @@ SECONDS := 30
 
 .PHONY: test
 test: .venv/ready ## Everything that CI runs
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint test-without-airflow
+	@scripts/system_packages.sh java postgresql pgbouncer
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target lint test-without-airflow engines
 	@$(MAKE) --no-print-directory test-suite
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
 	@$(MAKE) test SHORT= TRIED= SHARE=1 SECONDS=90
 
-.PHONY: test-suite
-test-suite: .venv/ready
+.PHONY: engines
+engines: .venv/ready
 	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
 	@$(RUN) python scripts/spark_archive.py
+
+.PHONY: test-suite
+test-suite: .venv/ready
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST) or kit $(SHORT)"
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
@@ -62,10 +66,7 @@ mutants: .venv/ready ## Break the code in every way of a list, and see that the 
 
 .PHONY: test-system
 test-system: SHORT := $(if $(WRITE_DOCS),,$(SHORT))
-test-system: .venv/ready ## Its part with a real Airflow: kill tasks, drivers and triggerers, run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
-	@scripts/system_packages.sh java postgresql
-	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
-	@$(RUN) python scripts/spark_archive.py
+test-system: engines ## Its part with a real Airflow: kill tasks, drivers and triggerers, run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
 	$(RUN) python -m pytest -m "system $(SHORT)" --capture=no tests/system
 
 .PHONY: test-without-airflow
@@ -80,10 +81,7 @@ test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreS
 MINUTES ?= 30
 
 .PHONY: proof
-proof: .venv/ready ## Break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
-	@scripts/system_packages.sh java postgresql
-	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws
-	@$(RUN) python scripts/spark_archive.py
+proof: engines ## Break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
 	$(RUN) python -m tests.proof --minutes $(MINUTES)
 
 .PHONY: model

@@ -50,7 +50,7 @@ TIMEOUT = timedelta(seconds=150)
 """Enough for two Spark applications to start on a busy machine."""
 
 EVENTS = (
-    Event("sigterm_task", "SIGTERM to the task process"),
+    Event("sigterm_task", "SIGTERM to the task process", long=True),
     Event("sigterm_supervisor", "SIGTERM to the supervisor", long=True),
     Event("kill_task", "SIGKILL of the task process (out of memory)"),
     Event("kill_supervisor", "SIGKILL of the supervisor", long=True),
@@ -58,7 +58,7 @@ EVENTS = (
     Event("kill_driver", "SIGKILL of the Python driver", ending=FAILED),
     Event("job_fails", "The job raises an exception", ending=FAILED, long=True),
     Event("lease_lost", "A person releases the lease", ending=RELEASED, next_owner=NEXT_RUN, state="failed", long=True),
-    Event("mark_failed", "A person marks the task failed", next_owner=NEXT_RUN, state="failed"),
+    Event("mark_failed", "A person marks the task failed", next_owner=NEXT_RUN, state="failed", long=True),
     Event("mark_success", "A person marks the task successful", next_owner=NEXT_RUN, long=True),
     Event("clear", "A person clears the running task"),
     Event("host_stops", "The worker host shuts down: SIGTERM to all, SIGKILL after 5 s", long=True),

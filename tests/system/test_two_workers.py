@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from tests.system.harness import wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.long, pytest.mark.timeout(600)]
 
 KEYS = [f"p{number}" for number in range(6)]
 TRIES = 3

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.long]
 
 JOB = """
     from airflow_coordination.spark import Complete, partition_application

@@ -16,7 +16,7 @@ from tests.integration.airflow.standalone import HOME, HOST, standalone_cluster
 from tests.integration.spark.drivers import eventually
 from tests.system.harness import marked
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 JOB = """
     from airflow_coordination.spark import Complete, partition_application
@@ -52,7 +52,6 @@ def flights(store_url, monkeypatch, cluster):
     return coordinator
 
 
-@pytest.mark.long
 def test_our_program_runs_in_client_mode(cluster, flights, run_dag, tmp_path):
     from airflow.sdk import DAG
 
