@@ -30,7 +30,7 @@ from scripts.spark_archive import java_options
 from tests.engines.postgres import fresh_database, private_postgres
 from tests.integration.spark_connect.server import connect_server
 
-PARTITIONS, SUBMITS, APPLICATIONS, CLIENTS = 64, 8, 3, 6
+PARTITIONS, SUBMITS, APPLICATIONS, CLIENTS = 64, 6, 2, 4
 _JOBS = Path(__file__).parent / "jobs"
 _SOURCE, _OWNER = "numbers", "benchmark/dag/run/task/0/1"
 Seconds = dict[str, list[float]]
