@@ -13,7 +13,8 @@ _HEAD = """\
 # Benchmarks
 
 What the package costs beside what people would use instead. `make bench` runs everything and writes this page; the
-command of a row measures it again. [How it is measured](../benchmarks/README.md).
+command of a row measures it again. [How it is measured](../benchmarks/README.md), and
+[why some goals are not met](explanation/speed.md).
 
 Timings of one machine say little; each ratio is between two systems in one run, by CPU of client and server together
 unless it says otherwise. Behind it, in brackets, is where the middle eight tenths of the rounds are. Every server keeps
