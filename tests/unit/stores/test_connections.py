@@ -8,22 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from airflow_coordination.stores.sql.connections import BESIDE, Connections, NoneFreeError
+from tests.unit.stores.driver import Driver
 
 KEEP = 2
 ALL = KEEP + BESIDE
-
-
-class Driver:
-    """Stands for a driver's connection."""
-
-    def __init__(self) -> None:
-        self.closed = False
-
-    def cursor(self) -> object:
-        return object()
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def pool(connect: Callable[[], Driver] = Driver, seconds: float = 0.01) -> Connections:

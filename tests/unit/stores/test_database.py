@@ -13,25 +13,13 @@ from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.sql.connections import Connections
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.statements import dialect
+from tests.unit.stores.driver import Driver
 
 CALL = Call("look", writes=False)
 
 
 class DriverError(Exception):
     """What the driver raises."""
-
-
-class Driver:
-    """Stands for a driver's connection."""
-
-    def __init__(self) -> None:
-        self.closed = False
-
-    def cursor(self) -> object:
-        return object()
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class Fake(Database):
