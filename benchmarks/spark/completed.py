@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-import random
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -23,6 +21,7 @@ from airflow_coordination.leases.port import PartitionStore
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run
+from benchmarks.spark.rounds import Seconds, in_turn
 from benchmarks.spark.session import session, write_file
 
 PARTITIONS, FILES = 100, 100
@@ -72,7 +71,7 @@ def _published(spark: Any, store: PartitionStore, folder: Path, partitions: int)
     return paths
 
 
-def _measured(run: Run, spark: Any, store: PartitionStore, paths: list[str], rounds: int) -> dict[str, list[float]]:
+def _measured(run: Run, spark: Any, store: PartitionStore, paths: list[str], rounds: int) -> Seconds:
     def by_hand() -> int:
         before = spark.conf.get(PARALLELISM)
         spark.conf.set(PARALLELISM, "8")
@@ -84,19 +83,14 @@ def _measured(run: Run, spark: Any, store: PartitionStore, paths: list[str], rou
     def ours() -> int:
         return int(read_completed(spark, store=store, source=_SOURCE, dataset=_DATASET).count())
 
-    ways: dict[str, Callable[[], int]] = {"read_completed": ours, "by hand": by_hand}
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    order = list(ways)
-    with run.progress("P13: rounds", WARM + rounds) as advance:
-        for number in range(WARM + rounds):
-            random.shuffle(order)
-            for name in order:
-                began = time.perf_counter()
-                assert ways[name]() == len(paths)
-                if number >= WARM:
-                    seconds[name].append(time.perf_counter() - began)
-            advance()
-    return seconds
+    def counted(read: Callable[[], int]) -> Callable[[int], None]:
+        def count(_: int) -> None:
+            assert read() == len(paths)
+
+        return count
+
+    ways = {"read_completed": counted(ours), "by hand": counted(by_hand)}
+    return in_turn(run, "P13", ways, rounds, WARM)
 
 
 def _planned(spark: Any, store: PartitionStore, folder: Path, partitions: int) -> Readings:
@@ -135,7 +129,7 @@ def _kept(spark: Any) -> tuple[float, float]:
     return (runtime.totalMemory() - runtime.freeMemory()) / 2**20, pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def _reading(run: Run, seconds: dict[str, list[float]], files: int) -> Readings:
+def _reading(run: Run, seconds: Seconds, files: int) -> Readings:
     ours, theirs = seconds["read_completed"], seconds["by hand"]
     found = of_pairs([mine / other for mine, other in zip(ours, theirs, strict=True)])
     table = run.table(f"{files:,} files read and counted, {len(ours)} rounds", "way", "seconds (median)")

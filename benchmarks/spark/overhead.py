@@ -6,10 +6,7 @@ is started for one partition is in :mod:`benchmarks.spark.submits`.
 
 from __future__ import annotations
 
-import random
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,6 +16,7 @@ from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run
 from benchmarks.spark import submits
+from benchmarks.spark.rounds import Seconds, Ways, in_turn
 from benchmarks.spark.session import session, write_file
 from tests.engines.postgres import fresh_database, private_postgres
 
@@ -39,11 +37,11 @@ def benchmark(run: Run) -> Readings:
     return _reading(run, seconds) | submits.readings(run)
 
 
-def _measured(run: Run, spark: Any, url: str, folder: Path) -> dict[str, list[float]]:
-    store, rounds = open_store(url), WARM + run.scaled(ROUNDS, 3)
+def _measured(run: Run, spark: Any, url: str, folder: Path) -> Seconds:
+    store, rounds = open_store(url), run.scaled(ROUNDS, 3)
     store.setup()
     source = SourceCoordinator(store, source=_SOURCE, owner="benchmark")
-    source.create_partitions(map(str, range(2 * PARTITIONS * rounds)))
+    source.create_partitions(map(str, range(2 * PARTITIONS * (WARM + rounds))))
 
     def published(spark: Any, lease: Any) -> Complete:
         with lease.publish(_DATASET) as block:
@@ -63,32 +61,17 @@ def _measured(run: Run, spark: Any, url: str, folder: Path) -> dict[str, list[fl
         for each in range(PARTITIONS):
             write_file(folder / f"by-hand/{number}/{each}", each)
 
-    ways = {
+    ways: Ways = {
         "drained": lambda _: drained(published),
         "drained, nothing published": lambda _: drained(unpublished),
         "by hand": by_hand,
     }
-    seconds = _in_turn(run, ways, rounds)
+    seconds = in_turn(run, "P10", ways, rounds, WARM)
     store.close()
     return seconds
 
 
-def _in_turn(run: Run, ways: dict[str, Callable[[int], None]], rounds: int) -> dict[str, list[float]]:
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    order = list(ways)
-    with run.progress("P10: rounds", rounds) as advance:
-        for number in range(rounds):
-            random.shuffle(order)
-            for name in order:
-                began = time.perf_counter()
-                ways[name](number)
-                if number >= WARM:
-                    seconds[name].append(time.perf_counter() - began)
-            advance()
-    return seconds
-
-
-def _reading(run: Run, seconds: dict[str, list[float]]) -> Readings:
+def _reading(run: Run, seconds: Seconds) -> Readings:
     each = {name: [1_000 * one / PARTITIONS for one in taken] for name, taken in seconds.items()}
     table = run.table(f"{PARTITIONS} partitions, {len(each['drained'])} rounds", "way", "ms a partition (median)")
     for name, milliseconds in each.items():

@@ -7,12 +7,10 @@ application for many partitions, and clients of a running Spark Connect server, 
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,28 +23,28 @@ from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run
 from benchmarks.harness.systems import ROOT
+from benchmarks.spark.rounds import Seconds, Ways, in_turn
 from benchmarks.spark.session import SETTINGS
 from scripts.spark_archive import java_options
 from tests.engines.postgres import fresh_database, private_postgres
 from tests.integration.spark_connect.server import connect_server
 
-PARTITIONS, SUBMITS, APPLICATIONS, CLIENTS = 64, 6, 2, 4
+PARTITIONS, SUBMITS, APPLICATIONS, CLIENTS, WARM = 64, 6, 2, 4, 1
 _JOBS = Path(__file__).parent / "jobs"
 _SOURCE, _OWNER = "numbers", "benchmark/dag/run/task/0/1"
-Seconds = dict[str, list[float]]
 
 
 def readings(run: Run) -> Readings:
     """Measure."""
     with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
         starts = _Starts(url, Path(folder))
-        ways: dict[str, Callable[[], None]] = {"plain submit": starts.plain, "leased submit": starts.leased}
-        seconds = _in_turn(run, ways, run.scaled(SUBMITS, 2))
-        application = {"one application": lambda: starts.leased(PARTITIONS)}
-        seconds |= _in_turn(run, application, run.scaled(APPLICATIONS, 1))
+        ways: Ways = {"plain submit": lambda _: starts.plain(), "leased submit": lambda _: starts.leased()}
+        seconds = in_turn(run, "P11 submits", ways, run.scaled(SUBMITS, 2), WARM)
+        application: Ways = {"one application": lambda _: starts.leased(PARTITIONS)}
+        seconds |= in_turn(run, "P10 applications", application, run.scaled(APPLICATIONS, 1), WARM)
         with connect_server(Path(folder)) as server:
-            clients = {"Connect client": lambda: starts.connected(server.url)}
-            seconds |= _in_turn(run, clients, run.scaled(CLIENTS, 2))
+            clients: Ways = {"Connect client": lambda _: starts.connected(server.url)}
+            seconds |= in_turn(run, "P10 clients", clients, run.scaled(CLIENTS, 2), WARM)
         starts.close()
     return _readings(run, seconds)
 
@@ -127,22 +125,6 @@ def _run(command: list[str], variables: dict[str, str]) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} exits with {done.returncode}:\n{done.stdout}\n{done.stderr[-4000:]}")
-
-
-def _in_turn(run: Run, ways: dict[str, Callable[[], None]], rounds: int) -> Seconds:
-    """Let each go once unmeasured, then all in turn."""
-    seconds: Seconds = {name: [] for name in ways}
-    order = list(ways)
-    with run.progress(f"{order[-1]}: rounds", rounds + 1) as advance:
-        for number in range(rounds + 1):
-            random.shuffle(order)
-            for name in order:
-                began = time.perf_counter()
-                ways[name]()
-                if number:
-                    seconds[name].append(time.perf_counter() - began)
-            advance()
-    return seconds
 
 
 def _readings(run: Run, seconds: Seconds) -> Readings:
