@@ -18,7 +18,7 @@ from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.leases.names import agreed_prefix
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores import StoreConfig, parse_config
-from airflow_coordination.stores.addresses import plain_name, public_address, secrets_of
+from airflow_coordination.stores.addresses import plain_name, secrets_of
 from airflow_coordination.stores.database_url import read_url
 from airflow_coordination.stores.registry import scheme_of
 
@@ -136,10 +136,7 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     mask(password, *secrets_of({"url": store.url, **dict(store.options)}))
     if store.kind in ("in_memory", "dynamodb") or not password:
         return store
-    try:
-        url = read_url(store.url)
-    except ValueError as error:
-        raise SettingsError("store", public_address(store.url), str(error), "Check its parts") from None
+    url = read_url(store.url)
     if scheme_of(store.url) == "sqlite":
         return store
     # without a user a password has no place before the host

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.stores.addresses import public_address
+
 _URL: Final = re.compile(
     r"""(?x) (?P<scheme> [\w+]+ ) ://
     (?: (?P<username> [^:/]* ) (?: : (?P<password> [^@]* ) )? @ )?
@@ -74,10 +77,17 @@ class DatabaseUrl:
 
 
 def read_url(text: str) -> DatabaseUrl:
-    """Return the parts of a URL.
+    """Return the parts of a store's URL.
 
-    :raises ValueError: when it is no URL of a database; what it holds is not told, because that may be a password.
+    :raises SettingsError: when it is no URL of a database; no secret that it may hold is told.
     """
+    try:
+        return _parts(text)
+    except ValueError as error:
+        raise SettingsError("store", public_address(text), str(error), "Check its parts") from None
+
+
+def _parts(text: str) -> DatabaseUrl:
     found = _URL.fullmatch(text)
     if found is None:
         raise ValueError("is no database URL")

@@ -96,9 +96,6 @@ class Database(ABC):
     def fetch(self, call: Call, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Execute one statement and return its rows."""
         turn = self.writing(call) if call.writes else _NOTHING
-        if turn is _NOTHING:
-            with self.connected(call) as connected:
-                return connected.run(statement, parameters)
         with turn, self.connected(call) as connected:
             return connected.run(statement, parameters)
 

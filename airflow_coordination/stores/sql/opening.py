@@ -18,10 +18,7 @@ _DRIVERS = {"sqlite": "sqlite", "sqlite+pysqlite": "sqlite", "postgresql": "psyc
 
 def _url(text: str, options: dict[str, Any]) -> DatabaseUrl:
     """Return the URL with the configured options in its query, so that the URL says it all."""
-    try:
-        url = read_url(text)
-    except ValueError as error:
-        raise SettingsError("store", public_address(text), str(error), "Check its parts") from None
+    url = read_url(text)
     if url.scheme not in _DRIVERS:
         known = "sqlite:////path or postgresql+psycopg://user@host/database"
         raise SettingsError("store", public_address(text), f"names the driver {url.scheme!r}", f"Use {known}")

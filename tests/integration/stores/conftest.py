@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.ending_requests import Tenure
 from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import KEEP, AcquireNext, Create, End, NewPartition, Tenancy
+from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 
@@ -41,24 +42,9 @@ def following(**options: Any) -> AcquireNext:
 
 def ending(held: Partition, **changes: Any) -> End:
     """Return the completion of a tenure that has seen no other write."""
-    end = End(
-        source=SOURCE,
-        key=held.key,
-        fence=Fence(held.token, held.nonce),
-        op=op(),
-        prev=held.last_op,
-        outcome=Outcome.COMPLETED,
-        status=PartitionStatus.COMPLETED,
-        closed_count=held.closed_count,
-        failures=held.failures,
-        lost_leases=held.lost_leases,
-        last_error=None,
-        delay=None,
-        progress=KEEP,
-        generation=held.generation,
-        clear_staged=True,
-    )
-    return replace(end, **changes)
+    tenure = Tenure(held, Fence(held.token, held.nonce), held.last_op)
+    end = tenure.ended(op(), Outcome.COMPLETED, PartitionStatus.COMPLETED)
+    return replace(end, **{"last_error": None, "clear_staged": True} | changes)
 
 
 @pytest.fixture
