@@ -5,43 +5,52 @@ from __future__ import annotations
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from airflow_coordination import stores
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.queries import summary
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, SettingsError
+from airflow_coordination.cli.selection import selected
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import Action
 
+TOLD: Final = 10
+"""So many refusals are said in full."""
+MANY: Final = 100
+"""From so many partitions on a person wants to see how far it is."""
+
 
 def act(context: CommandContext, action: Action, args: Namespace) -> int:
-    """Carry out a person's action on the partitions named, after showing them; return 1 if it was refused for some.
+    """Carry out a person's action on the partitions meant, after showing them; return 1 if it was refused for some.
 
     A dry run checks what the action would check. What is refused for one partition does not keep the others from it.
 
-    :raises PartitionNotFoundError: when one does not exist; nothing is changed then.
+    :raises PartitionNotFoundError: when one that is named does not exist; nothing is changed then.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    found = [_existing(coordinator.partition(key), key, args.source) for key in args.key]
+    meant = selected(coordinator, args)
     now = context.store.now()
-    print_rows([{**summary(one, now), **_at_stake(context, action, one)} for one in found], args.output)
-    about = f"partition(s) of source {args.source}"
+    print_rows([{**summary(one, now), **_at_stake(context, action, one)} for one in meant.shown], args.output)
+    if scope := meant.sentence(args.source):
+        say(scope)
+    partitions, about = meant.partitions, f"partition(s) of source {args.source}"
     if args.dry_run:
-        fit = _each(found, lambda partition: coordinator.check_action(action, partition))
-        say(f"Dry run: would {action} {fit} of {len(found)} {about}. Nothing was changed.")
-        return int(fit < len(found))
-    if not args.yes and not confirmed(f"{action} {len(found)} {about}?"):
+        fit = _each(partitions, lambda partition: coordinator.check_action(action, partition))
+        say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
+        return int(fit < len(partitions))
+    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?")):
         say("Nothing was changed.")
         return 0
     carry_out = getattr(coordinator, action.value)
     by = args.by or account()
-    done = _each(found, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
-    say(f"Done: {action} {done} of {len(found)} {about}.")
-    return int(done < len(found))
+    done = _each(partitions, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
+    say(f"Done: {action} {done} of {len(partitions)} {about}.")
+    return int(done < len(partitions))
 
 
 def _at_stake(context: CommandContext, action: Action, partition: Partition) -> Row:
@@ -56,13 +65,26 @@ def _at_stake(context: CommandContext, action: Action, partition: Partition) -> 
 def _each(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
     """Do something with every partition, say for which it was refused and why, and return for how many it was not."""
     refused = 0
-    for partition in partitions:
+    for partition in _with_progress(partitions):
         try:
             do(partition)
         except CoordinationError as error:
-            say(f"Error: {error}")
             refused += 1
+            if refused <= TOLD:
+                say(f"Error: {error}")
+    if refused > TOLD:
+        say(f"Error: {refused - TOLD} more were refused.")
     return len(partitions) - refused
+
+
+def _with_progress(partitions: Sequence[Partition]) -> Iterable[Partition]:
+    """Return the partitions; going through many of them draws a bar on a terminal."""
+    if len(partitions) < MANY or not sys.stderr.isatty():
+        return partitions
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(partitions, "Partitions", console=Console(stderr=True), transient=True)
 
 
 def migrate(context: CommandContext, args: Namespace) -> None:
@@ -93,12 +115,6 @@ def _aloud() -> Iterator[None]:
         log.removeHandler(saying)
         log.setLevel(before[0])
         log.propagate = before[1]
-
-
-def _existing(partition: Partition | None, key: str, source: str) -> Partition:
-    if partition is None:
-        raise PartitionNotFoundError(key, source)
-    return partition
 
 
 def confirmed(question: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, queries, upkeep
+from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
@@ -44,11 +44,19 @@ OUTPUT: Final = _option("-o", "--output", choices=FORMATS, default="table", help
 PREFIX: Final = _option("--partition-prefix", help="The deployment's partition prefix, if it has one")
 SOURCE: Final = _option("--source", required=True, help="The source's name")
 KEY: Final = _option("key", help="The partition's key")
-KEYS: Final = _option("key", nargs="+", help="One or more partition keys")
+KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
+_FILTER: Final = (
+    _option("--status", choices=queries.STATES, help="All partitions in this state; CLOSED: those not PARKED"),
+    _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
+    _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
+    _option("--after", metavar="KEY", help="With a filter: start after this key"),
+    _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
+)
 _PEOPLE: Final = (
     SOURCE,
     PREFIX,
     KEYS,
+    *_FILTER,
     _option("--why", required=True, help="The reason, kept in the partition's history"),
     _option("--by", help="Who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
@@ -87,6 +95,12 @@ _PURGE: Final = (
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
 )
+_WATCH: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--interval", type=float, default=2.0, help="Seconds between two looks (default: 2)"),
+    _option("--looks", type=int, help="Leave after so many looks (default: when nothing is left to do)"),
+)
 _NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask"),)
 
 _DOCTOR: Final = (
@@ -109,8 +123,10 @@ COMMANDS: Final = (
     ),
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
+    _action(Action.PARK, "Set a partition aside until a person reopens it; its owner, if any, loses the lease"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
     _action(Action.RETRACT, "Take back what a partition has published: readers do not see it any more"),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),

@@ -17,12 +17,13 @@ from airflow_coordination.leases.steps import due_at
 
 PARKED: Final = "PARKED"
 """The people's word for CLOSED without a time to reopen."""
-_WANTED: Final = {
+WANTED: Final = {
     **{str(each): (each, None) for each in PartitionStatus},
     str(PartitionStatus.CLOSED): (PartitionStatus.CLOSED, False),
     PARKED: (PartitionStatus.CLOSED, True),
 }
-STATES: Final = tuple(_WANTED)
+"""Status, and whether parked, of each state."""
+STATES: Final = tuple(WANTED)
 """The states by which a list can be narrowed."""
 
 
@@ -57,7 +58,7 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     """Print one page of partitions by key, and say how to go on when there are more."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
     more = check_limit(args.limit) + 1
-    wanted, parked = _WANTED.get(args.status, (None, None))
+    wanted, parked = WANTED.get(args.status, (None, None))
     found = coordinator.partitions(wanted, args.after, more, parked=parked)
     page = found[: args.limit]
     now = context.store.now()

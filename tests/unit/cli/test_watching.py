@@ -1,0 +1,136 @@
+"""Watching a source."""
+
+import sys
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.cli import watching
+from airflow_coordination.cli.watching import Look, Watcher
+from airflow_coordination.leases import SourceCoordinator, StoreUnavailableError
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.clock import FakeClock
+from tests.unit.cli.test_cli import cli, flights, url
+
+__all__ = ["cli", "flights", "url"]
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def source(clock):
+    coordinator = SourceCoordinator(
+        open_store("memory://", clock=clock), "flights", "test", max_failures=1, clock=clock
+    )
+    coordinator.create_partitions([f"k{number}" for number in range(10)])
+    return coordinator
+
+
+def complete(source, number):
+    for _ in range(number):
+        source.complete(source.get_next_partition())
+
+
+def test_the_rate_is_that_of_the_newest_looks(source, clock):
+    watcher = Watcher(source, clock)
+    assert (watcher.look().per_minute, str(watcher.look()).endswith("known at the next look")) == (None, True)
+    clock.advance(timedelta(minutes=1))
+    complete(source, 2)
+    assert watcher.look().per_minute == pytest.approx(2)
+    clock.advance(timedelta(minutes=1))
+    complete(source, 4)
+    seen = watcher.look()
+    assert seen.per_minute == pytest.approx(3)
+    assert (seen.left, seen.total) == (4, 10)
+    assert seen.remaining == timedelta(minutes=4 / 3)
+    assert str(seen) == (
+        "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; 3.0 a minute, about 0:01:20 left"
+    )
+    clock.advance(watching.WINDOW + timedelta(seconds=1))
+    assert watcher.look().per_minute is None  # what is older than the window says nothing any more
+
+
+def test_nothing_moves(source, clock):
+    watcher = Watcher(source, clock)
+    watcher.look()
+    clock.advance(timedelta(minutes=1))
+    seen = watcher.look()
+    assert (seen.remaining, str(seen).endswith("nothing was completed since this began")) == (None, True)
+
+
+def test_it_looks_until_nothing_is_left_to_do(source, clock, monkeypatch):
+    slept = []
+    monkeypatch.setattr(clock, "sleep", lambda seconds: (slept.append(seconds), complete(source, 5)))
+    seen = list(Watcher(source, clock).looks(2.0, None))
+    assert [look.left for look in seen] == [10, 5, 0]
+    assert slept == [2.0, 2.0]
+    assert str(seen[-1]).endswith("; done")
+
+
+def test_parked_partitions_are_a_persons(source, clock):
+    complete(source, 9)
+    source.fail(source.get_next_partition(), "boom")
+    [seen] = Watcher(source, clock).looks(2.0, None)
+    assert str(seen).endswith("0 waiting, 1 parked; only a person can move the 1 parked")
+
+
+def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
+    outlook, calls = source.outlook, []
+
+    def broken_once():
+        calls.append(1)
+        if len(calls) == 1:
+            raise StoreUnavailableError("look ahead", "the server is gone")
+        return outlook()
+
+    monkeypatch.setattr(source, "outlook", broken_once)
+    first, second = Watcher(source, clock).looks(2.0, 2)
+    assert "the server is gone" in str(first)
+    assert isinstance(second, Look)
+
+
+def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
+    code, out, _ = cli("watch", "--source", "flights", "--looks", "2", "--interval", "0.01")
+    assert code == 0
+    first, second = out.splitlines()
+    assert first.startswith("0 of 3 completed, 0 assigned, 3 claimable")
+    assert second.endswith("nothing was completed since this began")
+
+
+def test_a_bar_on_a_terminal(flights, cli, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    flights.complete(flights.acquire_partition("2013-01"))
+    code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
+    assert code == 0
+    assert "flights" in out
+    assert "1 of 3 completed" in " ".join(out.split())
+
+
+def test_ctrl_c_leaves(flights, cli, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watcher, "look", interrupted)
+    assert cli("watch", "--source", "flights")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("--interval", "0"), "--interval=0.0: is no time to wait. Give seconds above 0"),
+        (("--interval", "nan"), "--interval=nan: is no time to wait"),
+        (("--looks", "0"), "--looks=0: is no number of looks"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(flights, cli, argv, message):
+    code, _, err = cli("watch", "--source", "flights", *argv)
+    assert code == 1
+    assert message in err
+
+
+def test_a_remainder_without_partitions_is_done():
+    assert Look(Outlook(), None).remaining == timedelta(0)
