@@ -139,6 +139,8 @@ class Reading:
         assert age() == SECOND, "since its delay was over, not since it was created"
         bench.sweep()
         assert age() == SECOND
+        bench.give_up(bench.acquire("first"))
+        assert age() == timedelta(0), "since it was given back"
 
     @pytest.mark.parametrize("swept", [False, True])
     def test_the_oldest_claimable_is_as_old_as_its_time(self, bench: Workbench, swept: bool) -> None:
