@@ -123,6 +123,22 @@ def metric_names() -> str:
     )
 
 
+def gauge_names() -> str:
+    """Return the gauges with their full names for a source named flights."""
+    return table(
+        "gauge",
+        "full name for the source `flights`",
+        rows=[(f"`{g}`", f"`{metrics.full_name('flights', g)}`") for g in metrics.Gauge],
+    )
+
+
+def printed_metrics() -> str:
+    """Return what the command ``metrics`` prints."""
+    from airflow_coordination.cli.metrics import FAMILIES
+
+    return table("metric", "meaning", rows=[(f"`{family.name}`", family.help) for family in FAMILIES])
+
+
 def error_tree() -> str:
     """Return the tree in the docstring of ``leases.errors``."""
     return (
@@ -228,6 +244,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "timers": constants(TIMERS),
     "limits": constants(LIMITS),
     "metrics": metric_names,
+    "gauges": gauge_names,
+    "printed metrics": printed_metrics,
     "error tree": error_tree,
     "options": options,
     "connection fields": connection_fields,

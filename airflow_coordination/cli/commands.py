@@ -10,6 +10,7 @@ from typing import Any, Final
 from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
+from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.leases.writes import Action
 
@@ -68,6 +69,11 @@ _PAGING: Final = (
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
+_METRICS: Final = (
+    _option("--source", help="Only this source"),
+    PREFIX,
+    _option("--label", action="append", metavar="NAME=VALUE", help="Add a label to every line; may be repeated"),
+)
 _IAM: Final = (
     _option("role", choices=iam.ROLES, help="Who the policy is for"),
     _option("--table", help="The table (default: the store's)"),
@@ -124,6 +130,7 @@ COMMANDS: Final = (
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
+    Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.PARK, "Set a partition aside until a person reopens it; its owner, if any, loses the lease"),

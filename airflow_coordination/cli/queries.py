@@ -29,8 +29,14 @@ STATES: Final = tuple(WANTED)
 
 def status(context: CommandContext, args: Namespace) -> None:
     """Print the counts of one source, or of all that are registered."""
-    named = [(args.partition_prefix, args.source)] if args.source else _registered(context, args.partition_prefix)
-    print_rows([_counted(context, prefix, source) for prefix, source in named], args.output)
+    print_rows([_counted(context, prefix, source) for prefix, source in chosen(context, args)], args.output)
+
+
+def chosen(context: CommandContext, args: Namespace) -> list[tuple[str | None, str]]:
+    """Return prefix and name of the source that is named, or of all that are registered."""
+    if args.source:
+        return [(args.partition_prefix, args.source)]
+    return _registered(context, args.partition_prefix)
 
 
 def _registered(context: CommandContext, partition_prefix: str | None) -> list[tuple[str | None, str]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
+from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
+
+from airflow_coordination.leases.results import Outlook
 
 
 class Metric(StrEnum):
@@ -33,13 +36,15 @@ class Metric(StrEnum):
 
 
 class Gauge(StrEnum):
-    """How many partitions were in each state at the newest look; named after the fields of ``Outlook``."""
+    """What the newest look has seen; named after the fields of ``Outlook``. Partitions, unless it says seconds."""
 
     CLAIMABLE = "claimablePartitions"
     ASSIGNED = "assignedPartitions"
     WAITING = "waitingPartitions"
     PARKED = "parkedPartitions"
     COMPLETED = "completedPartitions"
+    OVERDUE = "overduePartitions"
+    OLDEST_CLAIMABLE = "oldestClaimableSeconds"
 
 
 class Metrics(Protocol):
@@ -71,6 +76,12 @@ class CountingMetrics:
         """The counters by full name."""
         with self._lock:
             return dict(self._counts)
+
+
+def gauged(outlook: Outlook) -> dict[Gauge, int]:
+    """Return the value of every gauge; an age in whole seconds, 0 when nothing waits."""
+    found = {gauge: getattr(outlook, gauge.name.lower()) for gauge in Gauge}
+    return {**found, Gauge.OLDEST_CLAIMABLE: (outlook.oldest_claimable or timedelta()) // timedelta(seconds=1)}
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,7 @@ from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
-from airflow_coordination.leases.metrics import Gauge, Metric
+from airflow_coordination.leases.metrics import Metric, gauged
 from airflow_coordination.leases.names import check_key, check_limit, split_source
 from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
@@ -105,6 +105,6 @@ class Overview(Participant):
     def outlook(self) -> Outlook:
         """Return what can still happen in this source, and set the gauges to it."""
         found = self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
-        for gauge in Gauge:
-            self._gauge(gauge, getattr(found, gauge.name.lower()))
+        for gauge, value in gauged(found).items():
+            self._gauge(gauge, value)
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from airflow_coordination.leases.blocks import Block
 
@@ -85,6 +85,10 @@ class Outlook:
         than a hundred leases are held perhaps too early.
     :param overdue: how many of the claimable ones are CLOSED and due, or have lost their owner, and wait for a sweep or
         an acquisition (stores for which counting is dear say 0).
+    :param oldest_claimable: for how long the oldest of the claimable ones could have been acquired, ``None`` when there
+        are none. Perhaps too short, because stores look at the first of each class in the acquisition order only
+        (those for which reading is dear: at the first of all, and one that a person has parked and released before
+        anybody held it counts from its creation).
     """
 
     claimable: int = 0
@@ -94,3 +98,4 @@ class Outlook:
     completed: int = 0
     next_due: datetime | None = None
     overdue: int = 0
+    oldest_claimable: timedelta | None = None

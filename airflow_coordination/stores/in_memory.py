@@ -268,8 +268,10 @@ class InMemoryStore:
             living = [p for p in self._source(source).partitions.values() if not p.deleted]
         ahead = [due for p in living if (due := steps.due_at(p)) is not None and due > now]
         found = Counter(_prospect(partition, now) for partition in living)
-        late = (p for p in living if p.status is not PartitionStatus.UNASSIGNED and _prospect(p, now) == "claimable")
-        return Outlook(**found, next_due=min(ahead, default=None), overdue=sum(1 for _ in late))
+        claimable = [p for p in living if _prospect(p, now) == "claimable"]
+        late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
+        oldest = max((now - due for p in claimable if (due := steps.due_at(p)) is not None), default=None)
+        return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest)
 
     def heads(
         self,

@@ -725,9 +725,10 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3) AS due_delayed, (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3) AS due_closed, (SELECT count(*)
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3) AS due_closed, expired, expired_since
+  FROM (SELECT count(*) AS expired, min(partition_ownership_timeout) AS expired_since
   FROM coordination_partitions
-  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3 AND partition_ownership_timeout <= CAST($2 AS BIGINT)) AS expired)
+  WHERE source_identifier = $1 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3 AND partition_ownership_timeout <= CAST($2 AS BIGINT)) AS ended)
   SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - due_closed, parked, completed, (SELECT min(due)
   FROM (SELECT min(due_at) AS due
   FROM coordination_partitions
@@ -751,7 +752,43 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM (SELECT due_at
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 1 AND due_at > CAST($2 AS BIGINT)
-  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired
+  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired, CAST($2 AS BIGINT) - (SELECT min(since)
+  FROM (SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_2
+  UNION ALL
+  SELECT *
+  FROM (SELECT since
+  FROM unnest(CAST($4 AS INTEGER[]), CAST($5 AS INTEGER[]), CAST($6 AS BIGINT[]))
+  WITH ORDINALITY AS span (first, last, low, number)
+  CROSS JOIN LATERAL (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  ORDER BY priority, position, ordinal LIMIT 25) AS fresh LIMIT 25) AS ready_3
+  UNION ALL
+  SELECT min(due_at)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3
+  UNION ALL
+  SELECT min(due_at)
+  FROM coordination_partitions
+  WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3
+  UNION ALL
+  SELECT expired_since) AS claimable)
   FROM numbers
 
 ## heads

@@ -809,9 +809,10 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1322s ) AS due_delayed, (SELECT count(*)
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s ) AS due_closed, (SELECT count(*)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s ) AS due_closed, expired, expired_since
+  FROM (SELECT count(*) AS expired, min(partition_ownership_timeout) AS expired_since
   FROM coordination_partitions
-  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1322s AND partition_ownership_timeout <= T+1322s) AS expired)
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at <= T+1322s AND partition_ownership_timeout <= T+1322s) AS ended)
   SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired, delayed - due_delayed + closed - due_closed, parked, completed, (SELECT min(due)
   FROM (SELECT min(due_at) AS due
   FROM coordination_partitions
@@ -835,7 +836,40 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM (SELECT due_at
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND due_at > T+1322s
-  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired
+  ORDER BY due_at LIMIT 1 OFFSET 99) AS last_held) AS times), due_closed + expired, T+1322s - (SELECT min(since)
+  FROM (SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 0
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_0
+  UNION ALL
+  SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 1
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_1
+  UNION ALL
+  SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 2
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_2
+  UNION ALL
+  SELECT *
+  FROM (SELECT available_at AS since
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND ready = 3
+  ORDER BY priority, position, ordinal LIMIT 25) AS ready_3
+  UNION ALL
+  SELECT min(due_at)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 0 AND due_at <= T+1322s
+  UNION ALL
+  SELECT min(due_at)
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s
+  UNION ALL
+  SELECT expired_since) AS claimable)
   FROM numbers
 
 ## heads

@@ -86,6 +86,14 @@ def parse_place(place: str) -> tuple[int, int]:
     return (0 if sign is None else int(digits) - (_BIAS if sign == "-" else 0)), ordinal
 
 
+def created_at(place: str) -> datetime:
+    """Return when a partition was created that stands at a place as new; to the microsecond.
+
+    :raises InvalidInputError: when it is no place.
+    """
+    return from_micros(parse_place(place)[1] // 1_000)
+
+
 def combination(source: str, status: PartitionStatus) -> str:
     """Return ``sourceStatusCombinationKey`` as Data Prepper writes it."""
     return f"{source}|{status}"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED
+from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, Rank
+from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Counting
-from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, FRESH, PARKED, instant
+from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, FRESH, PARKED, created_at, instant
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue, first
@@ -65,10 +67,28 @@ class Looking:
         delayed = count(
             call, source, UNASSIGNED, Key(it.STANDING).between(DELAYED + instant(past) + CRASHED, FRESH), LOOK
         )
+        claimable = self.claimable(call, source, 1)
         return Outlook(
-            claimable=len(self.claimable(call, source, 1)),
+            claimable=len(claimable),
             assigned=count(call, source, ASSIGNED, None, LOOK),
             waiting=closed - due + delayed,
             parked=count(call, source, CLOSED, Key(it.STANDING).eq(PARKED), LOOK),
             next_due=self._queue.first_due(call, source, now),
+            oldest_claimable=next((self._age(call, row, now) for row in claimable), None),
         )
+
+    def _age(self, call: Call, row: Candidate, now: datetime) -> timedelta | None:
+        """Return for how long a partition could have been acquired, ``None`` if somebody has done so by now.
+
+        Where the index does not say it, the item is read: of a lease, which may have been renewed since, and of a new
+        one that was held before, which came back to where it stood. One that nobody has ever held does so, too, when a
+        person parks and releases it: it counts as waiting since its creation.
+        """
+        is_new = row.rank is Rank.NEW and not row.standing.startswith(DELAYED)
+        due: datetime | None
+        if row.seen.status is ASSIGNED or (is_new and row.seen.token):
+            partition = self._partitions.get(call, row.seen.source, row.seen.key)
+            due = None if partition is None else due_at(partition)
+        else:
+            due = created_at(row.place) if is_new else row.due
+        return now - due if due is not None and due <= now else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
@@ -292,7 +292,8 @@ class SqlStore(ABC):
         parameters = {"source": source, **self.not_used_up(source)}
         [row] = self.ask(Call("look ahead", writes=False), read.outlook, parameters)
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
-        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]))
+        age = None if row[7] is None else timedelta(microseconds=max(0, int(row[7])))
+        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age)
 
     def heads(
         self,

@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import Partition
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, owner
 
 S = PartitionStatus
+SECOND = timedelta(seconds=1)
 
 
 def pages(bench: Workbench, status: PartitionStatus | None, size: int) -> list[Partition]:
@@ -112,6 +117,57 @@ class Reading:
         outlook = bench.store.outlook(bench.source)
         assert outlook.claimable == 1
         assert outlook.overdue in (0, 1)  # 0 where counting is dear
+
+    def test_the_outlook_says_for_how_long_the_oldest_could_have_been_acquired(self, bench: Workbench) -> None:
+        def age() -> timedelta | None:
+            return bench.store.outlook(bench.source).oldest_claimable
+
+        assert age() is None
+        bench.create("first")
+        assert age() == timedelta(0)
+        bench.clock.advance(MINUTE)
+        bench.create("second")
+        assert age() == MINUTE
+        held = bench.acquire("first")
+        assert age() == timedelta(0)
+        bench.clock.advance(SECOND)
+        bench.complete(bench.acquire("second"))
+        assert age() is None, "a lease is no work that waits"
+        bench.give_up(held, MINUTE)
+        assert age() is None, "nor is a delay that is not over"
+        bench.clock.advance(MINUTE + SECOND)
+        assert age() == SECOND, "since its delay was over, not since it was created"
+        bench.sweep()
+        assert age() == SECOND
+        bench.give_up(bench.acquire("first"))
+        assert age() == timedelta(0), "since it was given back"
+
+    @pytest.mark.parametrize("swept", [False, True])
+    def test_the_oldest_claimable_is_as_old_as_its_time(self, bench: Workbench, swept: bool) -> None:
+        """A sweep makes nobody younger."""
+        bench.close(bench.new("closed"), reopen_after=MINUTE)
+        bench.clock.advance(MINUTE + SECOND)
+        if swept:
+            bench.sweep()
+        assert bench.store.outlook(bench.source).oldest_claimable == SECOND
+        bench.complete(bench.acquire("closed"))
+        held = bench.new("lost")
+        bench.renew(held, 2 * TIMEOUT)
+        bench.clock.advance(2 * TIMEOUT + SECOND)
+        if swept:
+            bench.sweep()
+        assert bench.store.outlook(bench.source).oldest_claimable == SECOND
+
+    def test_the_oldest_claimable_is_looked_for_in_every_priority(self, bench: Workbench) -> None:
+        """Of another source there is none; and the first of all is not always the oldest where reading is cheap."""
+        bench.create(PartitionIdentifier("late", priority=5))
+        bench.clock.advance(MINUTE)
+        bench.create("urgent")
+        outlook = bench.store.outlook(bench.source)
+        assert outlook.oldest_claimable in (timedelta(0), MINUTE)  # 0 where reading is dear
+        bench.complete(bench.acquire("urgent"))
+        assert bench.store.outlook(bench.source).oldest_claimable == MINUTE
+        assert bench.store.outlook("other|PARTITION").oldest_claimable is None
 
     def test_an_acquisition_is_found_by_its_nonce_while_it_lasts(self, bench: Workbench) -> None:
         held = bench.new("k")

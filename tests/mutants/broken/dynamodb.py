@@ -151,6 +151,14 @@ MUTANTS = (
         _kit("test_the_outlook_says_what_can_still_happen"),
     ),
     Mutant(
+        "DynamoDB: what was given back is as old as when it was new",
+        "stores.dynamodb.looking",
+        "or (is_new and row.seen.token):",
+        "or False:",
+        "an alert on the age of the oldest is raised by a retry",
+        _kit("test_the_outlook_says_for_how_long_the_oldest_could_have_been_acquired"),
+    ),
+    Mutant(
         "DynamoDB: try not stored",
         _CHANGES,
         '        sets[it.TRY] = Owner(changes["owner"]).try_number if changes["owner"] else None\n',

@@ -378,4 +378,20 @@ MUTANTS = (
         "L2: what is due in other sources uses up the limit",
         kit("test_e17_a_sweep_is_not_held_up_by_other_sources"),
     ),
+    Mutant(
+        "PostgreSQL: a lost lease has no age",
+        _READ,
+        "UNION ALL SELECT expired_since",
+        "",
+        "nobody is told that a source of lost leases waits",
+        kit("test_the_oldest_claimable_is_as_old_as_its_time[False]"),
+    ),
+    Mutant(
+        "PostgreSQL: only fresh ones have an age",
+        _READ,
+        "for ready in Ready]",
+        "for ready in (Ready.FRESH,)]",
+        "nobody is told that what was swept waits",
+        kit("test_the_oldest_claimable_is_as_old_as_its_time[True]"),
+    ),
 )

@@ -94,6 +94,18 @@ def test_a12_a_look_sets_the_gauges(flights):
     }
 
 
+def test_a12_gauges_say_what_is_overdue_and_how_old_the_oldest_claimable_is(flights, clock):
+    flights.close(flights.acquire_partition("a"), reopen_after=timedelta(seconds=5))
+    clock.advance(timedelta(seconds=9, milliseconds=900))
+    flights.complete(flights.acquire_partition("b"))
+    flights.outlook()
+    overdue, oldest = (full_name("flights", gauge) for gauge in (Gauge.OVERDUE, Gauge.OLDEST_CLAIMABLE))
+    assert (flights.metrics.gauges[overdue], flights.metrics.gauges[oldest]) == (1, 4)
+    flights.complete(flights.acquire_partition("a"))
+    flights.outlook()
+    assert (flights.metrics.gauges[overdue], flights.metrics.gauges[oldest]) == (0, 0)
+
+
 def test_a12_metrics_without_gauges_are_enough(store):
     class Counts:
         def incr(self, stat, count=1):

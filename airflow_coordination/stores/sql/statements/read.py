@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Timed
+from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Ready, Timed
 from airflow_coordination.stores.sql.indexes import MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.used_up import not_used_up
+from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
 
 _BY_KEY: Final = "ORDER BY source_partition_key LIMIT :limit"
 LEASES_LOOKED_AT: Final = 100
 """Among how many leases the first end is looked for: a renewed one ends later than the index says."""
+WAITING_LOOKED_AT: Final = 25
+"""Among how many that are ready for one reason the oldest is looked for: the first in the acquisition order."""
 
 
 def meta() -> str:
@@ -93,7 +95,7 @@ def counts() -> str:
 
 
 def outlook(dialect: Dialect) -> str:
-    """Return how many are claimable, assigned, waiting, parked and completed, the nearest time ahead, and the overdue.
+    """Return the fields of ``Outlook`` in their order: one statement, so that they belong together.
 
     What is in a status is counted in its index, of the rest only what is parked, delayed or due: the others follow.
     """
@@ -111,11 +113,34 @@ def outlook(dialect: Dialect) -> str:
             {_count(f"AND timed = {Timed.DELAYED:d}")} AS delayed,
             {_count(f"AND timed = {Timed.DELAYED:d} {due}")} AS due_delayed,
             {_count(f"AND timed = {Timed.CLOSED:d} {due}")} AS due_closed,
-            {_count(f"AND timed = {Timed.HELD:d} {due} AND partition_ownership_timeout <= {now}")} AS expired)
+            expired, expired_since FROM (SELECT count(*) AS expired, min(partition_ownership_timeout) AS expired_since
+            FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {Timed.HELD:d} {due}
+            AND partition_ownership_timeout <= {now}) AS ended)
         SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
         delayed - due_delayed + closed - due_closed, parked, completed,
-        (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired
+        (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired,
+        {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable)
         FROM numbers"""
+
+
+def _oldest(dialect: Dialect, due: str) -> str:
+    """Return the queries of since when what is ready, delayed or closed can be acquired: few rows of each."""
+    ready = [f"SELECT * FROM ({_first_ready(dialect, ready)}) AS ready_{ready:d}" for ready in Ready]
+    timed = [
+        f"SELECT min(due_at) FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {timed:d} {due}"
+        for timed in (Timed.DELAYED, Timed.CLOSED)
+    ]
+    return " UNION ALL ".join([*ready, *timed])
+
+
+def _first_ready(dialect: Dialect, ready: Ready) -> str:
+    """Return the query of since when the first that are ready for one reason can be acquired."""
+    first = f"""SELECT available_at AS since FROM {PARTITIONS} WHERE source_identifier = :source
+        AND ready = {ready:d} {{}} ORDER BY priority, position, ordinal LIMIT {WAITING_LOOKED_AT}"""
+    if not (dialect.locks and ready is Ready.FRESH):
+        return first.format("")
+    each = first.format(f"AND {inside('span')}")
+    return f"SELECT since FROM {spans('sure')} CROSS JOIN LATERAL ({each}) AS fresh LIMIT {WAITING_LOOKED_AT}"
 
 
 def first_end(now: str, due: str) -> str:

@@ -1,0 +1,85 @@
+"""``metrics``: one look at the sources, for Prometheus."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Final
+
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.prometheus import Family, Labels, Sample, rendered
+from airflow_coordination.cli.queries import chosen
+from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.metrics import Gauge, gauged
+
+UP: Final = Family("coordination_store_up", "1 if the store answered this look, otherwise 0.")
+PARTITIONS: Final = Family(
+    "coordination_partitions", "Partitions by state; claimable ones on DynamoDB are counted up to 1 only."
+)
+OVERDUE: Final = Family(
+    "coordination_overdue_partitions",
+    "Partitions that are closed and due, or have lost their owner, and that nobody has looked after; 0 on DynamoDB.",
+)
+OLDEST: Final = Family(
+    "coordination_oldest_claimable_seconds", "For how long the oldest claimable partition has waited, 0 if none waits."
+)
+FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST)
+STATES: Final = {
+    "claimable": Gauge.CLAIMABLE,
+    "assigned": Gauge.ASSIGNED,
+    "waiting": Gauge.WAITING,
+    "parked": Gauge.PARKED,
+    "completed": Gauge.COMPLETED,
+}
+"""The values of the label ``state``. Each partition is in one of them."""
+SOURCE, PREFIX, STATE = "source", "partition_prefix", "state"
+_LABEL: Final = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def metrics(context: CommandContext, args: Namespace) -> None:
+    """Print what one look at the sources sees; what is printed is whole, or says that the store is down.
+
+    :raises SettingsError: when the command is wrong; nothing is printed then.
+    :raises CoordinationError: when the store cannot be looked at; ``coordination_store_up 0`` is printed before.
+    """
+    more = extra_labels(args.label or ())
+    try:
+        text = rendered(_looked(context, args, more))
+    except SettingsError:
+        raise
+    except CoordinationError:
+        print(rendered({UP: [(more, 0)]}), end="")
+        raise
+    print(text, end="")
+
+
+def extra_labels(given: list[str] | tuple[()]) -> dict[str, str]:
+    """Return the labels that are told apart by ``--label``.
+
+    :param given: ``NAME=VALUE`` each.
+    :raises SettingsError: when one has no name that Prometheus takes, or one that is taken.
+    """
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not _LABEL.fullmatch(name):
+            remedy = "Give NAME=VALUE; a name has letters, digits and _, does not begin with a digit or with __"
+            raise SettingsError("--label", each, "is no label of Prometheus", remedy)
+        if name in (SOURCE, PREFIX, STATE, *found):
+            raise SettingsError("--label", each, "has a name that is taken", "Give the label another name")
+        found[name] = value
+    return found
+
+
+def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[Family, list[Sample]]:
+    samples: dict[Family, list[Sample]] = {family: [] for family in FAMILIES}
+    for prefix, source in chosen(context, args):
+        coordinator = context.coordinator(source, prefix)
+        seen = gauged(coordinator.outlook())
+        labels = {**more, SOURCE: source, PREFIX: coordinator.partition_prefix or ""}
+        samples[PARTITIONS] += [({**labels, STATE: state}, seen[gauge]) for state, gauge in STATES.items()]
+        samples[OVERDUE].append((labels, seen[Gauge.OVERDUE]))
+        samples[OLDEST].append((labels, seen[Gauge.OLDEST_CLAIMABLE]))
+    samples[UP].append((more, 1))
+    return samples
