@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.broken import (
     acquiring,
+    command_line,
     connections,
     dynamodb,
     keeping,
@@ -35,6 +36,7 @@ _TABLES = (
     dynamodb,
     keeping,
     outputs,
+    command_line,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
