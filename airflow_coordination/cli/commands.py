@@ -10,6 +10,7 @@ from typing import Any, Final
 from airflow_coordination.cli import actions, grants, iam, queries, upkeep
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
+from airflow_coordination.cli.explaining import explain
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.leases.writes import Action
 
@@ -109,6 +110,7 @@ COMMANDS: Final = (
     ),
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
