@@ -74,8 +74,8 @@ class Overview(Participant):
     def explain(self, key: str) -> Explanation:
         """Return why a partition is not moving, what happens next by itself and when, and what to type.
 
-        Sends at most seven requests, two to three for a partition that is there, and reads about a thousand rows at
-        most, however large the source.
+        Sends two or three requests for a partition that is there, at most eight for one that is not, and reads about a
+        thousand rows at most, however large the source.
 
         :param key: also of a partition that was deleted, or is not there.
         :raises InvalidKeyError: when no partition can have it.

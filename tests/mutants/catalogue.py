@@ -6,6 +6,7 @@ from tests.mutants.broken import (
     acquiring,
     connections,
     dynamodb,
+    explaining,
     keeping,
     outputs,
     postgresql,
@@ -35,6 +36,7 @@ _TABLES = (
     dynamodb,
     keeping,
     outputs,
+    explaining,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

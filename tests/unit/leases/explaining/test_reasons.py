@@ -108,7 +108,9 @@ def test_it_is_parked_after_lost_leases():
 def test_it_is_parked_by_a_person():
     act = PersonsAct("park", "ana", "bad\nfile", NOW)
     said = explained(partition("CLOSED", last_error="an earlier one", ring=ring("failed")), act=act)
-    sentence = r"Partition '2013-01' is parked since 2026-01-01T00:00:00+00:00 (0 s ago) by 'ana', who said 'bad\nfile'."
+    sentence = (
+        r"Partition '2013-01' is parked since 2026-01-01T00:00:00+00:00 (0 s ago) by 'ana', who said 'bad\nfile'."
+    )
     assert said == Explanation("2013-01", Reason.PARKED, sentence, None, REOPEN)
 
 
