@@ -1,4 +1,4 @@
-"""What is asked of the store to explain one partition: never more than about a thousand rows, however large the source.
+"""What is asked of the store to explain one partition: about a thousand rows at most, however large the source.
 
 Asked is only what the partition's status makes of use: the place of one that waits, the output of one that is done,
 people's actions on one that is parked or deleted, the neighbours of one that is not there.
@@ -47,6 +47,9 @@ class PersonsAct:
     """What a person did to a partition last.
 
     :param action: what was done, in the words of :class:`~airflow_coordination.leases.writes.Action`.
+    :param by: who did it.
+    :param why: what they said.
+    :param at: when, by the store's clock.
     """
 
     action: str

@@ -79,7 +79,9 @@ def delayed(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     at = _known(partition.available_at)
     newest = _newest(partition)
     if newest is not None and newest.outcome is Outcome.FAILED:
-        why = f" after failure {partition.failures} of {facts.max_failures}: {_error(partition)}"
+        # Whoever holds the lease judges by a maximum of their own: one that is reached here is not theirs.
+        most = f" of {facts.max_failures}" if partition.failures < facts.max_failures else ""
+        why = f" after failure {partition.failures}{most}: {_error(partition)}"
     else:
         why = " because its owner gave it up until then" if newest and newest.outcome is Outcome.GIVEN_UP else ""
     return Explanation(

@@ -46,6 +46,13 @@ def test_it_is_delayed_after_a_failure():
     )
 
 
+@pytest.mark.parametrize(("failures", "said"), [(4, "failure 4 of 5: E."), (5, "failure 5: E."), (7, "failure 7: E.")])
+def test_a_maximum_that_is_reached_is_not_the_one_in_force(failures, said):
+    """The owner's setting is another than that of whoever asks: it would be parked."""
+    fields = {"failures": failures, "last_error": "E", "ring": ring("failed")}
+    assert explained(partition("UNASSIGNED", available_at=NOW + HOUR, **fields)).sentence.endswith(said)
+
+
 def test_it_is_delayed_because_it_was_given_up():
     """The error of an earlier failure is not why."""
     fields = {"failures": 1, "last_error": "No memory", "ring": ring("given up")}
