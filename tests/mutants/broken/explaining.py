@@ -28,8 +28,8 @@ MUTANTS = (
     Mutant(
         "any delay is a failure",
         _REASONS,
-        '    if newest is not None and newest.outcome is Outcome.FAILED:\n        why = f" after failure',
-        '    if newest is not None:\n        why = f" after failure',
+        "    if newest is not None and newest.outcome is Outcome.FAILED:\n        # Whoever",
+        "    if newest is not None:\n        # Whoever",
         "an old error is named for what its owner gave up",
         _said("test_it_is_delayed_because_it_was_given_up"),
     ),
