@@ -10,6 +10,7 @@ from typing import Any, Final
 from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
+from airflow_coordination.cli.explaining import explain
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.leases.writes import Action
@@ -131,6 +132,7 @@ COMMANDS: Final = (
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
+    Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
     _action(Action.PARK, "Set a partition aside until a person reopens it; its owner, if any, loses the lease"),

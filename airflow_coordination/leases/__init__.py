@@ -22,6 +22,7 @@ from airflow_coordination.leases.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.fence import Ending, Fence, Owner
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.heartbeat import Heartbeat
@@ -41,6 +42,7 @@ __all__ = [
     "Created",
     "DeploymentError",
     "Ending",
+    "Explanation",
     "Fence",
     "ForkedChildError",
     "HandOver",
@@ -64,6 +66,7 @@ __all__ = [
     "PartitionUpdateError",
     "PayloadError",
     "ProgressStateError",
+    "Reason",
     "SchemaVersionError",
     "Settings",
     "SettingsError",

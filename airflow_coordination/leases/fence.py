@@ -41,6 +41,18 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskInstance:
+    """An Airflow task instance as an owner names it: each part decoded, as text."""
+
+    hostname: str
+    dag: str
+    run: str
+    task: str
+    map_index: str
+    try_number: str
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """Who holds a lease. ``hostname/dag/run/task/map index/try``; other texts own without a task identity.
 
@@ -73,7 +85,12 @@ class Owner:
     @property
     def dag(self) -> str | None:
         """The dag id, ``None`` for owners that are no Airflow task."""
-        return unquote(self._parts[1]) if self._parts else None
+        return self.instance.dag if self.instance else None
+
+    @property
+    def instance(self) -> TaskInstance | None:
+        """The task instance with its parts decoded, ``None`` for owners that are no Airflow task."""
+        return TaskInstance(*map(unquote, self._parts)) if self._parts else None
 
 
 @dataclass(frozen=True, slots=True)

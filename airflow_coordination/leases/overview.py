@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
@@ -16,6 +16,9 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Sweep
+
+if TYPE_CHECKING:
+    from airflow_coordination.leases.explaining.explanation import Explanation
 
 NAMED_SOURCES: Final = 10
 
@@ -67,6 +70,21 @@ class Overview(Participant):
         return self._settler.repeat(
             "list partitions", lambda: self.store.page(self._source_id, status, after, limit, parked=parked)
         )
+
+    def explain(self, key: str) -> Explanation:
+        """Return why a partition is not moving, what happens next by itself and when, and what to type.
+
+        Sends two or three requests for a partition that is there, at most eight for one that is not, and gets about a
+        thousand rows at most, however large the source.
+
+        :param key: also of a partition that was deleted, or is not there.
+        :raises InvalidKeyError: when no partition can have it.
+        """
+        from airflow_coordination.leases.explaining.facts import Inquiry  # every task imports this file, few ask why
+        from airflow_coordination.leases.explaining.reasons import explain
+
+        inquiry = Inquiry(self.store, self._source_id, self.settings, self._settler)
+        return explain(*inquiry.about(check_key(key)))
 
     def counts(self) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status."""

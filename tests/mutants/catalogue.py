@@ -7,6 +7,7 @@ from tests.mutants.broken import (
     command_line,
     connections,
     dynamodb,
+    explaining,
     keeping,
     outputs,
     postgresql,
@@ -37,6 +38,7 @@ _TABLES = (
     keeping,
     outputs,
     command_line,
+    explaining,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

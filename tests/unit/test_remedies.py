@@ -1,7 +1,6 @@
 """A4: the commands that messages name are understood by the command line, and say the key as it is."""
 
 import re
-import subprocess
 
 import pytest
 
@@ -13,6 +12,7 @@ from airflow_coordination.leases.remedies import about, command
 from airflow_coordination.stores import open_store
 from airflow_coordination.submission.lease_choice import LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
+from tests.unit.typed import words
 
 KEYS = [
     "2013-01",
@@ -32,15 +32,9 @@ KEYS = [
 
 def understood(line):
     """Return what the command line makes of a line that was typed into bash."""
-    said = subprocess.run(
-        ["bash", "-c", f"set -- {line}; printf '%s\\0' \"$@\""],
-        capture_output=True,
-        check=True,
-        env={"LC_ALL": "C.UTF-8"},
-    )
-    words = said.stdout.decode().split("\0")[:-1]
-    assert words[:2] == ["airflow", "coordination"]
-    return parser().parse_args(words[2:])
+    typed = words(line)
+    assert typed[:2] == ["airflow", "coordination"]
+    return parser().parse_args(typed[2:])
 
 
 @pytest.mark.parametrize("key", KEYS)

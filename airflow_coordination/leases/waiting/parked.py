@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from airflow_coordination.leases import Partition, SourceCoordinator
-from airflow_coordination.leases.errors import printable, shown
+from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.explaining.wording import first_line
 from airflow_coordination.leases.remedies import command
 
 NAMED_KEYS: Final = 10
-_ERROR_LENGTH: Final = 200
 
 
 def named(coordinator: SourceCoordinator, parked: int, some: Iterable[Partition]) -> str:
@@ -35,8 +35,4 @@ def named(coordinator: SourceCoordinator, parked: int, some: Iterable[Partition]
 
 
 def _error(partition: Partition) -> str:
-    """Return the first line of the partition's last error, short."""
-    lines = (partition.last_error or "").strip().splitlines()
-    first = lines[0] if lines else "no error: somebody parked it"
-    first = printable(first)
-    return first if len(first) <= _ERROR_LENGTH else f"{first[:_ERROR_LENGTH]}…"
+    return first_line(partition.last_error, "no error: somebody parked it")

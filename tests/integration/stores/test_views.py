@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import from_micros
+from airflow_coordination.leases.explaining.facts import PLACES
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
@@ -90,6 +91,15 @@ def test_d_no_look_reads_more_than_two_thousand_rows(store: SqlStore, look: str)
     plan = _plan(store, LOOKS[look](store), task="none")
     assert "Seq Scan" not in " ".join(plan)
     assert _rows_of_the_table(plan) <= MOST_ROWS, "\n".join(plan)
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_d_a_place_in_the_order_reads_as_many_rows_as_it_counts(store: SqlStore) -> None:
+    """D: what an explanation asks of a source that is swept."""
+    plan = _plan(store, order.claimable_list(store.database.dialect), limit=PLACES)
+    assert "Seq Scan" not in " ".join(plan)
+    assert _rows_of_the_table(plan) <= PLACES, "\n".join(plan)
 
 
 @pytest.mark.slow

@@ -1,0 +1,155 @@
+"""What is asked of the store to explain one partition: about a thousand rows at most, however large the source.
+
+Asked is only what the partition's status makes of use: the place of one that waits, the output of one that is done,
+people's actions on one that is parked or deleted, the neighbours of one that is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.status import PartitionStatus
+
+PLACES: Final = 1_000
+"""So far a place in the order is counted."""
+MOST_HEADS: Final = 100
+"""So many datasets of one partition are looked at."""
+NEIGHBOURS: Final = 3
+"""So many keys are named on each side of one that is not there."""
+_PAGE: Final = 20
+_CUTS: Final = (1, 2, 4, 8)
+"""So many characters are cut off a key, one after the other, to look for keys below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A partition's place among those that can be acquired now.
+
+    :param before: how many go before it.
+    :param exact: false where it was not counted any further: at least so many.
+    """
+
+    before: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PersonsAct:
+    """What a person did to a partition last.
+
+    :param action: what was done, in the words of :class:`~airflow_coordination.leases.writes.Action`.
+    :param by: who did it.
+    :param why: what they said.
+    :param at: when, by the store's clock.
+    """
+
+    action: str
+    by: str
+    why: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What is known beside the partition itself.
+
+    :param key: the key that was asked for.
+    :param source: the source's name.
+    :param max_failures: this many failures in a row park, by this coordinator's setting.
+    :param max_lost_leases: this many lost leases in a row park where the partition has no limit of its own.
+    :param prefix: the deployment's partition prefix, if it has one.
+    :param place: in the order, ``None`` where it was not found or not asked for.
+    :param heads: the head records of what it has published, at most :data:`MOST_HEADS`.
+    :param act: what a person did to it last, taking back its output left out.
+    :param nearest: the nearest keys there are, in byte order.
+    """
+
+    key: str
+    source: str
+    max_failures: int
+    max_lost_leases: int
+    prefix: str | None = None
+    place: Place | None = None
+    heads: tuple[HeadRecord, ...] = ()
+    act: PersonsAct | None = None
+    nearest: tuple[str, ...] = ()
+
+
+class Inquiry:
+    """Asks a store about one source.
+
+    :param source: the stored source identifier.
+    :param settler: repeats a read while the store cannot be heard.
+    """
+
+    def __init__(self, store: PartitionStore, source: str, settings: Settings, settler: Settler) -> None:
+        self._store, self._source, self._settings, self._settler = store, source, settings, settler
+
+    def about(self, key: str) -> tuple[Partition | None, SourceFacts, datetime]:
+        """Return the partition, tombstones included, what explains it, and the time by the store's clock."""
+        found = self._settler.read(self._source, key)
+        prefix, source, _ = split_source(self._source)
+        limits = self._settings
+        facts = SourceFacts(
+            key=key,
+            source=source,
+            prefix=prefix,
+            max_failures=limits.max_failures,
+            max_lost_leases=limits.max_lost_leases,
+        )
+        more = self._of_use(found, key)
+        return found, replace(facts, **more), self._settler.repeat("read the clock", self._store.now)
+
+    def _of_use(self, found: Partition | None, key: str) -> dict[str, Any]:
+        if found is None:
+            return {"nearest": self._nearest(key)}
+        if found.deleted or found.parked:
+            return {"act": self._act(key)}
+        if found.status is PartitionStatus.UNASSIGNED:
+            return {"place": self._place(key)}
+        if found.status is PartitionStatus.COMPLETED:
+            read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
+            return {"heads": tuple(self._settler.repeat("read the output", read))}
+        return {}
+
+    def _place(self, key: str) -> Place | None:
+        ordered = self._settler.repeat("list hints", lambda: self._store.claimable(self._source, PLACES))
+        before = next((place for place, (other, _) in enumerate(ordered) if other == key), None)
+        if before is not None:
+            return Place(before)
+        return Place(PLACES, exact=False) if len(ordered) == PLACES else None
+
+    def _act(self, key: str) -> PersonsAct | None:
+        entries = self._settler.repeat("read the audit", lambda: self._store.audit(self._source, key))
+        acts = (PersonsAct(each["action"], each["by"], each["why"], each["at"]) for each in reversed(entries))
+        return next((act for act in acts if act.action != "retract"), None)
+
+    def _nearest(self, key: str) -> tuple[str, ...]:
+        above = self._keys(key, NEIGHBOURS)
+        return (*self._below(key), *above)
+
+    def _below(self, key: str) -> tuple[str, ...]:
+        """Return keys below one that is not there. Pages go upwards only, so they begin at what the key begins with."""
+        for start in _beginnings(key):
+            below = [other for other in self._keys(start, _PAGE) if other < key]
+            if below:
+                return tuple(below[-NEIGHBOURS:])
+        return ()
+
+    def _keys(self, after: str, limit: int) -> Sequence[str]:
+        read: Callable[[], Sequence[Partition]] = lambda: self._store.page(self._source, None, after or None, limit)  # noqa: E731
+        return [each.key for each in self._settler.repeat("list partitions", read)]
+
+
+def _beginnings(key: str) -> Iterator[str]:
+    """Yield shorter and shorter beginnings of a key, the empty one last."""
+    yield from dict.fromkeys(key[:-cut] for cut in (*_CUTS, len(key)))

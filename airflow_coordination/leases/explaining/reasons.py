@@ -1,0 +1,249 @@
+"""Why a partition is not moving: one small function per reason, and the one that knows which of them it is. All pure.
+
+A reason more is a function more, and a line in :func:`_reason_of`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from airflow_coordination.leases import remedies
+from airflow_coordination.leases.algebra import PLAIN
+from airflow_coordination.leases.explaining.explanation import Explanation, Reason
+from airflow_coordination.leases.explaining.facts import MOST_HEADS, PersonsAct, SourceFacts
+from airflow_coordination.leases.explaining.wording import ahead, counted, first_line, holder, moment, past
+from airflow_coordination.leases.fence import Ending
+from airflow_coordination.leases.input_errors import shown
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.rules import phantom
+from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.leases.steps import reclaim
+from airflow_coordination.leases.writes import Action, Sweep
+
+NAMED_DATASETS: Final = 5
+_LOOKED_AFTER: Final = "The next sweep of a sensor or the next acquirer {} it; if it stays so, neither of them runs."
+_Explained = Callable[[Partition, SourceFacts, datetime], Explanation]
+
+
+def explain(partition: Partition | None, facts: SourceFacts, now: datetime) -> Explanation:
+    """Return why a partition is not moving, what happens next by itself, and what to type.
+
+    :param partition: as the store has it, tombstones included; ``None`` when there is none of the key.
+    :param facts: what is known beside it.
+    :param now: by the store's clock.
+    """
+    if partition is None:
+        return absent(facts)
+    return _reason_of(partition, now)(partition, facts, now)
+
+
+def _reason_of(partition: Partition, now: datetime) -> _Explained:
+    if partition.deleted:
+        return deleted
+    if partition.status is PartitionStatus.COMPLETED:
+        return done
+    if partition.status is PartitionStatus.ASSIGNED:
+        return expired if _has_come(partition.ownership_timeout, now) else held
+    if partition.status is PartitionStatus.UNASSIGNED:
+        return delayed if partition.available_at and not _has_come(partition.available_at, now) else waiting
+    if partition.reopen_at is None:
+        return parked
+    return due if _has_come(partition.reopen_at, now) else reopens
+
+
+def reopens(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what is CLOSED until a time ahead."""
+    at = _known(partition.reopen_at)
+    closed = counted(partition.closed_count, "time")
+    return Explanation(
+        facts.key,
+        Reason.REOPENS,
+        f"{_name(facts)} was closed {closed} and reopens at {ahead(at, now)}.",
+        f"At {moment(at)} it can be acquired again.",
+        _command("reopen", facts),
+    )
+
+
+def due(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what is CLOSED, and its time has come."""
+    since = past(_known(partition.reopen_at), now)
+    sentence = f"{_name(facts)} is due since {since}, and waits for a sweep or an acquirer."
+    return Explanation(facts.key, Reason.DUE, sentence, _LOOKED_AFTER.format("opens"), _of_the_source("status", facts))
+
+
+def delayed(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what waits for a time ahead, after a failure or because its owner gave it up so."""
+    at = _known(partition.available_at)
+    newest = _newest(partition)
+    if newest is not None and newest.outcome is Outcome.FAILED:
+        # Whoever holds the lease judges by a maximum of their own: one that is reached here is not theirs.
+        most = f" of {facts.max_failures}" if partition.failures < facts.max_failures else ""
+        why = f" after failure {partition.failures}{most}: {_error(partition)}"
+    else:
+        why = " because its owner gave it up until then" if newest and newest.outcome is Outcome.GIVEN_UP else ""
+    return Explanation(
+        facts.key,
+        Reason.DELAYED,
+        _sentence(f"{_name(facts)} is delayed until {ahead(at, now)}{why}"),
+        f"At {moment(at)} it can be acquired again.",
+        _command("reopen", facts),
+    )
+
+
+def waiting(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what can be acquired now: how many go before it."""
+    place = facts.place
+    if place is None:
+        where = "its place in the order is not known"
+    elif place.before:
+        where = f"behind {'' if place.exact else 'at least '}{counted(place.before, 'other')} in the order"
+    else:
+        where = "first in the order"
+    return Explanation(
+        facts.key,
+        Reason.WAITING,
+        f"{_name(facts)} can be acquired, {where} (class: {partition.rank.name.lower()}).",
+        "A task or driver that asks this source for work acquires it when its turn comes.",
+        _of_the_source("status", facts),
+    )
+
+
+def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what an owner works on."""
+    sentence = f"{_name(facts)} is held by {holder(partition.owner)}"
+    if phantom(PLAIN, partition):
+        sentence += "; its owner has not renewed the lease nor written anything yet"
+    until = partition.ownership_timeout
+    if until is None:
+        sentence += "; its lease has no end"
+        return Explanation(facts.key, Reason.HELD, f"{sentence}.", None, _command("release", facts))
+    return Explanation(
+        facts.key,
+        Reason.HELD,
+        f"{sentence}; its lease ends at {ahead(until, now)} unless it is renewed.",
+        f"The owner renews the lease or ends it; otherwise others can acquire the partition from {moment(until)} on.",
+    )
+
+
+def expired(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what has lost its owner, and whether the next sweep parks it."""
+    since = past(_known(partition.ownership_timeout), now)
+    sentence = f"{_name(facts)} was held by {holder(partition.owner)}; the lease ended at {since} without a word."
+    sweep = Sweep(source=partition.source, op="", limit=1, max_lost_leases=facts.max_lost_leases)
+    after = reclaim(sweep, partition, now)
+    if after is not None and after.parked:
+        lost = counted(after.lost_leases, "lost lease")
+        then = f"The next sweep of a sensor parks it, after {lost} in a row"
+        return Explanation(facts.key, Reason.EXPIRED, sentence, f"{then}.", _of_the_source("status", facts))
+    return Explanation(
+        facts.key, Reason.EXPIRED, sentence, _LOOKED_AFTER.format("takes"), _of_the_source("status", facts)
+    )
+
+
+def parked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what waits for a person: who or what has parked it."""
+    newest, act = _newest(partition), facts.act
+    if act is not None and act.action == Action.PARK and _is_later(act, newest):
+        why = f"{f'since {past(act.at, now)} ' if act.at else ''}by {_person(act)}"
+    elif newest is not None and newest.outcome is Outcome.FAILED:
+        why = f"after {counted(partition.failures, 'failure')} in a row: {_error(partition)}"
+    elif newest is not None and newest.outcome is Outcome.LOST:
+        lost = counted(partition.lost_leases, "lost lease")
+        why = f"after {lost} in a row: its owners vanished without a word"
+    else:
+        why = f"and waits for a person: {_error(partition)}"
+    sentence = _sentence(f"{_name(facts)} is parked {why}")
+    return Explanation(facts.key, Reason.PARKED, sentence, None, _command("reopen", facts))
+
+
+def done(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what is COMPLETED, by what it has published."""
+    newest = _newest(partition)
+    at = newest.at if newest and newest.outcome in (Outcome.COMPLETED, Outcome.CLOSED) else partition.updated_at
+    since = f" since {past(at, now)}" if at else ""
+    return Explanation(facts.key, Reason.DONE, f"{_name(facts)} is done{since}: {_published(facts)}.")
+
+
+def deleted(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain a tombstone."""
+    act = facts.act
+    by = f" by {_person(act)}" if act is not None and act.action == Action.DELETE else ""
+    at = f" at {past(partition.updated_at, now)}" if partition.updated_at else ""
+    return Explanation(
+        facts.key,
+        Reason.DELETED,
+        _sentence(f"{_name(facts)} was deleted{at}{by}"),
+        "It is created anew when a supplier names it again.",
+    )
+
+
+def absent(facts: SourceFacts) -> Explanation:
+    """Explain that there is none of the key, by the keys that are next to it."""
+    sentence = f"There is no partition {shown(facts.key)} in source {shown(facts.source)}"
+    if facts.nearest:
+        near = f"the nearest keys: {', '.join(map(shown, facts.nearest))}"
+        [alike] = difflib.get_close_matches(facts.key, facts.nearest, n=1, cutoff=0)
+        command = remedies.command("explain", facts.source, alike, prefix=facts.prefix)
+    else:
+        near, command = "no other key was found near it", _of_the_source("list", facts)
+    then = "It is created when a supplier names it."
+    return Explanation(facts.key, Reason.ABSENT, f"{sentence}; {near}.", then, command)
+
+
+def _has_come(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at <= now
+
+
+def _known(at: datetime | None) -> datetime:
+    assert at is not None  # the dispatcher has looked
+    return at
+
+
+def _newest(partition: Partition) -> Ending | None:
+    endings = partition.endings
+    return endings[-1] if endings else None
+
+
+def _is_later(act: PersonsAct, ending: Ending | None) -> bool:
+    """Return whether a person acted after the newest ending; one that a person caused is theirs."""
+    if ending is None or ending.outcome is Outcome.RELEASED:
+        return True
+    return act.at is not None and ending.at is not None and act.at >= ending.at
+
+
+def _person(act: PersonsAct) -> str:
+    return f"{shown(act.by)}, who said {shown(act.why)}"
+
+
+def _error(partition: Partition) -> str:
+    return first_line(partition.last_error, "without an error")
+
+
+def _published(facts: SourceFacts) -> str:
+    heads = [head for head in facts.heads if head.blocks]
+    if not heads:
+        return "what it published was taken back" if facts.heads else "it has published nothing"
+    named = [f"{counted(head.rows, 'row')} in dataset {shown(head.dataset)}" for head in heads[:NAMED_DATASETS]]
+    if (more := len(heads) - NAMED_DATASETS) > 0:
+        named.append(f"and {'at least ' if len(facts.heads) == MOST_HEADS else ''}{counted(more, 'dataset')} more")
+    return ", ".join(named)
+
+
+def _name(facts: SourceFacts) -> str:
+    return f"Partition {shown(facts.key)}"
+
+
+def _sentence(text: str) -> str:
+    """Return a text that may end with somebody else's as a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _command(name: str, facts: SourceFacts) -> str:
+    return remedies.command(name, facts.source, facts.key, prefix=facts.prefix)
+
+
+def _of_the_source(name: str, facts: SourceFacts) -> str:
+    return remedies.command(name, facts.source, prefix=facts.prefix)
