@@ -6,6 +6,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Final
 
@@ -42,6 +43,15 @@ def print_rows(rows: Sequence[Row], output: str) -> None:
 def say(message: str) -> None:
     """Print a sentence for a person to standard error, so that standard output stays data."""
     print(escape(message), file=sys.stderr)
+
+
+def working(what: str) -> AbstractContextManager[object]:
+    """Show on a terminal that something takes its time; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"{what} …")
 
 
 def _plain(value: object) -> object:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
+from airflow_coordination.cli.output import working
 from airflow_coordination.cli.queries import PARKED, WANTED
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionNotFoundError, SettingsError
@@ -105,10 +106,11 @@ def selected(coordinator: SourceCoordinator, args: Namespace) -> Selection:
         found = [_existing(coordinator, key) for key in args.key]
         return Selection(found, len(found))
     limit, kept, matching = check_limit(args.limit), list[Partition](), 0
-    for partition in chosen.found(coordinator, args.after):
-        matching += 1
-        if len(kept) < limit:
-            kept.append(partition)
+    with working("Counting"):
+        for partition in chosen.found(coordinator, args.after):
+            matching += 1
+            if len(kept) < limit:
+                kept.append(partition)
     return Selection(kept, matching, str(chosen))
 
 

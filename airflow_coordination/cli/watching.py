@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import escape
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
@@ -123,16 +124,16 @@ def watch(context: CommandContext, args: Namespace) -> None:
 
 
 def _draw(looks: Iterator[Look | StoreUnavailableError], source: str) -> None:
-    from rich.markup import escape as unmarked
-    from rich.progress import BarColumn, Progress, TextColumn
+    """Draw a bar, and below it the words, which a narrow terminal wraps; during an outage the bar stays as it was."""
+    from rich.console import Group
+    from rich.live import Live
+    from rich.padding import Padding
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
 
-    from airflow_coordination.cli.output import escape
-
-    with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[seen]}")) as progress:
-        task = progress.add_task(unmarked(escape(source)), total=None, seen="")
+    bar = ProgressBar(total=1, completed=0)
+    with Live(auto_refresh=False) as live:
         for look in looks:
-            seen = unmarked(escape(str(look)))
             if isinstance(look, Look):
-                progress.update(task, total=look.total, completed=look.outlook.completed, seen=seen)
-            else:
-                progress.update(task, seen=seen)
+                bar.update(look.outlook.completed, look.total or 1)
+            live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}"))), refresh=True)

@@ -106,7 +106,7 @@ def test_a_bar_on_a_terminal(flights, cli, monkeypatch):
     flights.complete(flights.acquire_partition("2013-01"))
     code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
     assert code == 0
-    assert "flights" in out
+    assert "flights: " in out
     assert "1 of 3 completed" in " ".join(out.split())
 
 
