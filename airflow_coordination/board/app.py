@@ -9,7 +9,6 @@ from typing import Annotated, Final
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from airflow_coordination import __version__
 from airflow_coordination.board import reading
 from airflow_coordination.board.authentication import AUTHENTICATED, User
 from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
@@ -17,7 +16,8 @@ from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.leases.errors import InvalidInputError
 
 MOST_ROWS: Final = 1_000
-API: Final = "/api/v1"
+API_VERSION: Final = "1"
+API: Final = f"/api/v{API_VERSION}"
 _STATIC: Final = Path(__file__).parent / "static"
 _NAMES: Final = frozenset(path.name for path in _STATIC.glob("*.js"))
 _HEADERS: Final = {
@@ -70,7 +70,7 @@ def create_app() -> FastAPI:
     """Return the application, in which no route is open; its own documentation is off because it would be."""
     app = FastAPI(
         title="Partitions",
-        version=__version__,
+        version=API_VERSION,
         dependencies=[AUTHENTICATED],
         docs_url=None,
         redoc_url=None,

@@ -6,8 +6,6 @@ from typing import Any, ClassVar, Final
 
 from airflow.sdk.plugins_manager import AirflowPlugin
 
-from airflow_coordination import __version__
-
 URL_PREFIX: Final = "/coordination"
 PAGE: Final = "Partitions"
 """The page's name in the navigation, and the global under which Airflow finds its component."""
@@ -20,7 +18,7 @@ class CoordinationPlugin(AirflowPlugin):
     react_apps: ClassVar[list[dict[str, Any]]] = [  # type: ignore[misc]
         {
             "name": PAGE,
-            "bundle_url": f"{URL_PREFIX[1:]}/static/partitions.js?v={__version__}",
+            "bundle_url": f"{URL_PREFIX[1:]}/static/partitions.js",
             "destination": "nav",
             "category": "browse",
             "url_route": "partitions",

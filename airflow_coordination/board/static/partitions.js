@@ -22,6 +22,10 @@ class Boundary extends Component {
   }
 }
 
+/** Returns prefix and name of a stored source identifier, which ends in its kind. */
+const nameOf = (source) =>
+  source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
+
 function Board() {
   const [parameters] = useSearchParams();
   const go = useNavigate();
@@ -32,7 +36,7 @@ function Board() {
   return h(Box, { p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
-      source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, visible(source)) : visible(source))),
+      source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, nameOf(source)) : nameOf(source))),
     h(View, { place, go }));
 }
 
