@@ -69,6 +69,10 @@ test-system: SHORT := $(if $(WRITE_DOCS),,$(SHORT))
 test-system: engines ## Its part with a real Airflow: kill tasks, drivers and triggerers, run the demo (WRITE_DOCS=1 writes docs/reference/kills.md)
 	$(RUN) python -m pytest -m "system $(SHORT)" --capture=no tests/system
 
+.PHONY: test-browser
+test-browser: .venv/ready ## Look at the board in a real Airflow with Debian's chromium (WRITE_PICTURES=folder keeps what it saw)
+	$(BIN)/python -m pytest tests/browser
+
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed
 	@scripts/system_packages.sh java

@@ -43,6 +43,12 @@ _OPTIONS = {
         "",
         example="s3a://bucket/published",
     ),
+    "board_connections": _option(
+        "The connections whose stores the page Partitions shows, separated by commas.",
+        "string",
+        "coordination_default",
+        example="coordination_default,team_b",
+    ),
 }
 
 _CONNECTION_TYPE = {

@@ -94,6 +94,19 @@ class Creation(Participant):
         self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
         self._registered = True
 
+    def register_dag(self, dag_id: str) -> None:
+        """Record that a DAG makes this source's partitions, beside those that have done so before.
+
+        To them the source belongs: who may read one of them sees it on the board. Of two DAGs that register for the
+        first time at the same moment, one may be missing until its next run.
+
+        :param dag_id: Airflow's name of the DAG.
+        """
+        known = dict(self._settler.repeat("list the sources", self.store.sources)).get(self._source_id, {})
+        before = known.get("dag_ids")  # older code has written the newest one only
+        dags = {*(before if isinstance(before, list) else ()), known.get("dag_id", dag_id), dag_id}
+        self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted(dags)})
+
     def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
         distinct, repeated = without_repeats(page)
         write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=distinct)

@@ -122,9 +122,8 @@ def test_a10_a_supplier_that_fails_does_not_register_its_source(run, flights):
     assert run(create(_raises))[0] == "failed"
     assert flights.store.sources() == []
     assert run(create(lambda state: []))[0] == "success"
-    assert [facts for _, facts in flights.store.sources()] == [
-        {"dag_id": next(iter(flights.store.sources()))[1]["dag_id"]}
-    ]
+    [(_, facts)] = flights.store.sources()
+    assert facts["dag_ids"] == [facts["dag_id"]]
 
 
 def test_a10_a_supplier_without_a_parameter_is_refused_where_it_is_written(flights):

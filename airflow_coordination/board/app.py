@@ -1,0 +1,103 @@
+"""The application under ``/coordination``: the API's routes and the page's modules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from airflow_coordination.board import reading
+from airflow_coordination.board.authentication import AUTHENTICATED, User
+from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
+from airflow_coordination.board.stores import StoreDoesNotAnswerError
+from airflow_coordination.leases.errors import InvalidInputError
+
+MOST_ROWS: Final = 1_000
+API_VERSION: Final = "1"
+API: Final = f"/api/v{API_VERSION}"
+_STATIC: Final = Path(__file__).parent / "static"
+_NAMES: Final = frozenset(path.name for path in _STATIC.glob("*.js"))
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+Store = Annotated[str, Query(description="The id of the store's connection")]
+Source = Annotated[str, Query(description="The stored source identifier, as the overview gives it")]
+
+routes = APIRouter()
+
+
+@routes.get(f"{API}/sources")
+def sources(user: User) -> Overview:
+    """Return every store with those of its sources that the user may see, in numbers."""
+    return reading.overview(user)
+
+
+@routes.get(f"{API}/partitions")
+def partitions(
+    user: User,
+    store: Store,
+    source: Source,
+    status: Annotated[State | None, Query(description="Only those in this state")] = None,
+    prefix: Annotated[str | None, Query(description="Only keys that begin so")] = None,
+    after: Annotated[str | None, Query(description="Only keys above this one in byte order")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> PartitionPage:
+    """Return a page of a source's partitions in byte order of their keys."""
+    return reading.page(user, store, source, status, prefix, after, limit)
+
+
+@routes.get(f"{API}/partition")
+def partition(user: User, store: Store, source: Source, key: Annotated[str, Query()]) -> PartitionView:
+    """Return one partition. A key may hold any character, so it is no part of the path."""
+    return reading.partition(user, store, source, key)
+
+
+@routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+def static(name: str) -> Response:
+    """Return a module of the page."""
+    if name not in _NAMES:
+        raise HTTPException(404, "There is no such file")
+    return Response((_STATIC / name).read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+
+def create_app() -> FastAPI:
+    """Return the application, in which no route is open; its own documentation is off because it would be."""
+    app = FastAPI(
+        title="Partitions",
+        version=API_VERSION,
+        dependencies=[AUTHENTICATED],
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.include_router(routes)
+    app.middleware("http")(_protected)
+    app.exception_handler(reading.NotVisibleError)(_not_found)
+    app.exception_handler(StoreDoesNotAnswerError)(_unavailable)
+    app.exception_handler(InvalidInputError)(_refused)
+    return app
+
+
+async def _protected(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await following(request)
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Cache-Control", "no-store")
+    return response
+
+
+def _not_found(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": "There is no such partition or source, or none that you may see"}, 404)
+
+
+def _unavailable(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 503)
+
+
+def _refused(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 422)

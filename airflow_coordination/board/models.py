@@ -1,0 +1,119 @@
+"""What the API answers with."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+
+class State(StrEnum):
+    """A partition's status as people see it: a parked one is not just CLOSED."""
+
+    UNASSIGNED = "UNASSIGNED"
+    ASSIGNED = "ASSIGNED"
+    CLOSED = "CLOSED"
+    PARKED = "PARKED"
+    COMPLETED = "COMPLETED"
+
+
+class SourceView(BaseModel):
+    """A source in numbers; each partition is counted in one state."""
+
+    store: str
+    source: str
+    name: str
+    prefix: str | None
+    dags: list[str]
+    may_act: bool
+    counts: dict[State, int]
+    claimable: int
+    overdue: int
+    next_due: datetime | None
+
+
+class StoreView(BaseModel):
+    """A store with those of its sources that the user may see.
+
+    ``problem`` says that it does not answer, or why its numbers are not there.
+    """
+
+    connection: str
+    problem: str | None = None
+    now: datetime | None = None
+    sources: list[SourceView] = []
+
+
+class Overview(BaseModel):
+    """All stores."""
+
+    stores: list[StoreView]
+
+
+class PartitionRow(BaseModel):
+    """A partition in a list, with what happens to it next."""
+
+    key: str
+    status: State
+    owner: str | None
+    next: str | None
+    next_at: datetime | None
+    closed: int
+    failures: int
+    lost_leases: int
+    last_error: str | None
+
+
+class PartitionPage(BaseModel):
+    """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page."""
+
+    now: datetime
+    partitions: list[PartitionRow]
+    after: str | None
+
+
+class EndingView(BaseModel):
+    """How one tenure ended."""
+
+    token: int
+    outcome: str
+    at: datetime | None
+    closed_count: int
+
+
+class ActionView(BaseModel):
+    """What a person has done."""
+
+    fields: dict[str, str]
+
+
+class HeadView(BaseModel):
+    """What a partition has published in one dataset."""
+
+    dataset: str
+    blocks: int
+    rows: int
+    bytes: int
+    token: int
+    published_at: datetime | None
+
+
+class PartitionView(BaseModel):
+    """One partition. Payload and progress are JSON as text, so that no number or character of them changes."""
+
+    now: datetime
+    summary: PartitionRow
+    may_act: bool
+    priority: int
+    fence: str | None
+    max_lost_leases: int | None
+    payload: str | None
+    progress: str | None
+    available_at: datetime | None
+    reopen_at: datetime | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    endings: list[EndingView]
+    actions: list[ActionView]
+    heads: list[HeadView]

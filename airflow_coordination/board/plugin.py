@@ -1,0 +1,33 @@
+"""What Airflow loads of the board, in every process of a task, too: so nothing is imported until it is asked for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from airflow.sdk.plugins_manager import AirflowPlugin
+
+URL_PREFIX: Final = "/coordination"
+PAGE: Final = "Partitions"
+"""The page's name in the navigation, and the global under which Airflow finds its component."""
+
+
+class CoordinationPlugin(AirflowPlugin):
+    """Registers the board's page and API."""
+
+    name = "airflow_coordination"
+    react_apps: ClassVar[list[dict[str, Any]]] = [  # type: ignore[misc]
+        {
+            "name": PAGE,
+            "bundle_url": f"{URL_PREFIX[1:]}/static/partitions.js",
+            "destination": "nav",
+            "category": "browse",
+            "url_route": "partitions",
+        }
+    ]
+
+    @property
+    def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]
+        """The API; only an API server asks for it, and only there FastAPI and Airflow's models are imported."""
+        from airflow_coordination.board.app import create_app
+
+        return [{"app": create_app(), "url_prefix": URL_PREFIX, "name": f"{PAGE} API"}]

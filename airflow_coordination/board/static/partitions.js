@@ -1,0 +1,45 @@
+// The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
+// This file is shipped as it is written: there is nothing to build.
+
+import { Problem, To, h, visible } from "./parts.js";
+import { Overview, Partition, Partitions } from "./views.js";
+
+const { Component } = globalThis.React;
+const { Box, Heading, HStack } = globalThis.ChakraUI;
+const { useNavigate, useSearchParams } = globalThis.ReactRouterDOM;
+
+/** Keeps an error of ours from taking Airflow's page with it. */
+class Boundary extends Component {
+  state = { error: null };
+
+  static getDerivedStateFromError(error) {
+    return { error };
+  }
+
+  render() {
+    const { error } = this.state;
+    return error ? h(Problem, null, `This page cannot be shown: ${error.message}`) : this.props.children;
+  }
+}
+
+/** Returns prefix and name of a stored source identifier, which ends in its kind. */
+const nameOf = (source) =>
+  source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
+
+function Board() {
+  const [parameters] = useSearchParams();
+  const go = useNavigate();
+  const place = Object.fromEntries(parameters);
+  const { store, source, key } = place;
+  const View = key ? Partition : source ? Partitions : Overview;
+  const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
+  return h(Box, { p: 4, overflow: "auto", height: "100%" },
+    h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
+      h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
+      source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, nameOf(source)) : nameOf(source))),
+    h(View, { place, go }));
+}
+
+const Page = () => h(Boundary, null, h(Board));
+globalThis.Partitions = Page;
+globalThis.AirflowPlugin = Page;

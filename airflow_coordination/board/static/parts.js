@@ -1,0 +1,71 @@
+// Small parts that every view is made of. Data becomes text nodes only, never HTML.
+
+const { createElement, Fragment } = globalThis.React;
+const { Alert, Badge, Box, Link, Spinner, Table, Text } = globalThis.ChakraUI;
+const { Link: RouterLink } = globalThis.ReactRouterDOM;
+
+export const h = createElement;
+export const STATES = ["UNASSIGNED", "ASSIGNED", "CLOSED", "PARKED", "COMPLETED"];
+const COLOURS = { UNASSIGNED: "scheduled", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Writes what cannot be seen, or turns the line around, as an escape. */
+export const visible = (text) =>
+  text.replace(INVISIBLE, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
+
+export const StateBadge = ({ state, count }) =>
+  h(Badge, { colorPalette: COLOURS[state], variant: "solid" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
+
+/** Shows the part of each state; nothing while there is nothing. */
+export function Bar({ counts }) {
+  const whole = STATES.reduce((sum, state) => sum + counts[state], 0);
+  const parts = STATES.filter((state) => counts[state]);
+  const label = parts.map((state) => `${state} ${counts[state]}`).join(", ");
+  return h(
+    Box,
+    { display: "flex", height: "8px", borderRadius: "sm", overflow: "hidden", bg: "bg.muted", role: "img", "aria-label": label || "empty" },
+    parts.map((state) =>
+      h(Box, { key: state, colorPalette: COLOURS[state], bg: "colorPalette.solid", width: `${(100 * counts[state]) / whole}%`, minWidth: "2px" }),
+    ),
+  );
+}
+
+/** A time, and how far it is from the store's clock. */
+export function When({ at, now }) {
+  if (!at) return "";
+  const seconds = Math.round((new Date(at) - new Date(now)) / 1000);
+  const size = Math.abs(seconds);
+  const [unit, length] = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]].find(([, length]) => size >= length) ?? ["s", 1];
+  const amount = `${Math.round(size / length)} ${unit}`;
+  return h("time", { dateTime: at, title: at }, seconds < 0 ? `${amount} ago` : `in ${amount}`);
+}
+
+export const To = ({ to, children }) => h(Link, { asChild: true, colorPalette: "brand" }, h(RouterLink, { to }, children));
+
+export const Key = ({ text }) => h(Text, { as: "code", fontFamily: "mono", wordBreak: "break-all", whiteSpace: "pre-wrap" }, visible(text));
+
+export function Problem({ children }) {
+  return h(Alert.Root, { status: "error", role: "alert", my: 2 }, h(Alert.Indicator), h(Alert.Title, null, children));
+}
+
+export const Empty = ({ children }) => h(Text, { color: "fg.muted", py: 4 }, children);
+
+/** Shows what was read, its error above it, or that it is on its way. */
+export function Read({ data, error, children }) {
+  if (!data && !error) return h(Spinner, { size: "sm", "aria-label": "Loading" });
+  return h(Fragment, null, error && h(Problem, null, error), data && children(data));
+}
+
+export function Rows({ heads, rows }) {
+  return h(
+    Box,
+    { overflowX: "auto" },
+    h(
+      Table.Root,
+      { size: "sm", striped: true },
+      h(Table.Header, null, h(Table.Row, null, heads.map((head) => h(Table.ColumnHeader, { key: head }, head)))),
+      h(Table.Body, null, rows.map(([key, ...cells]) =>
+        h(Table.Row, { key }, cells.map((cell, place) => h(Table.Cell, { key: place, verticalAlign: "top" }, cell))))),
+    ),
+  );
+}

@@ -1,0 +1,120 @@
+// The three views: all sources, the partitions of one, one partition. Where one is stands in the URL.
+
+import { useLive } from "./api.js";
+import { Bar, Empty, Key, Read, Rows, STATES, StateBadge, To, When, h, visible, Problem } from "./parts.js";
+
+const { useState } = globalThis.React;
+const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
+
+/** Returns a link that keeps nothing but what is given. */
+const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
+
+export function Overview() {
+  return h(Read, useLive("sources", {}), ({ stores }) => h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store }))));
+}
+
+function Store({ store }) {
+  const { connection, problem, now, sources } = store;
+  return h(
+    Box,
+    null,
+    h(Heading, { size: "md", mb: 2 }, connection),
+    problem && h(Problem, null, problem),
+    !problem && !sources.length &&
+      h(Empty, null, "No source here belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
+    sources.map((source) => h(Source, { key: source.source, source, now })),
+  );
+}
+
+function Source({ source, now }) {
+  const here = { store: source.store, source: source.source };
+  return h(
+    Box,
+    { borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
+    h(HStack, { justify: "space-between", mb: 2 },
+      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(source.name)), source.prefix && ` (${visible(source.prefix)})`),
+      h(Text, { color: "fg.muted", fontSize: "sm" }, source.next_due && "next due ", h(When, { at: source.next_due, now }), source.overdue ? ` · ${source.overdue} overdue` : "")),
+    h(Bar, { counts: source.counts }),
+    h(HStack, { wrap: "wrap", mt: 2 },
+      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: source.counts[status] })))),
+  );
+}
+
+export function Partitions({ place, go }) {
+  const { store, source, status, prefix, after } = place;
+  const read = useLive("partitions", { store, source, status, prefix, after });
+  const here = { store, source };
+  return h(
+    Stack,
+    { gap: 3 },
+    h(HStack, { wrap: "wrap" },
+      h(Filter, { here: { ...here, prefix }, chosen: status }),
+      h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
+    h(Read, read, ({ partitions, now, after: next }) => h(
+      Stack,
+      null,
+      partitions.length
+        ? h(Rows, { heads: ["Key", "State", "Next", "", "Owner", "Failures", "Last error"], rows: partitions.map((one) => row(one, now, here)) })
+        : h(Empty, null, status || prefix ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier."),
+      h(HStack, null,
+        after && h(To, { to: at({ ...here, status, prefix }) }, "First page"),
+        next && h(To, { to: at({ ...here, status, prefix, after: next }) }, "Next page")),
+    )),
+  );
+}
+
+function row(one, now, here) {
+  const key = h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key }));
+  const error = h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(one.last_error ?? ""));
+  return [one.key, key, h(StateBadge, { state: one.status }), one.next, h(When, { at: one.next_at, now }), visible(one.owner ?? ""), one.failures, error];
+}
+
+function Filter({ here, chosen }) {
+  return [undefined, ...STATES].map((status) =>
+    h(To, { key: status ?? "ALL", to: at({ ...here, status }) },
+      h(Text, { as: "span", fontWeight: status === chosen ? "bold" : "normal", "aria-current": status === chosen }, status ?? "ALL")));
+}
+
+function Search({ prefix, search }) {
+  const [text, setText] = useState(prefix);
+  const submit = (event) => {
+    event.preventDefault();
+    search(text);
+  };
+  return h("form", { onSubmit: submit, role: "search" }, h(HStack, null,
+    h(Input, { size: "sm", value: text, placeholder: "Key begins with…", "aria-label": "Key begins with", onChange: (event) => setText(event.target.value) }),
+    h(Button, { size: "sm", type: "submit", variant: "outline" }, "Search")));
+}
+
+export function Partition({ place }) {
+  const { store, source, key } = place;
+  return h(Read, useLive("partition", { store, source, key }), (found) => h(
+    Stack,
+    { gap: 5 },
+    h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
+    found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
+    h(Rows, { heads: ["Field", "Value"], rows: facts(found) }),
+    found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
+      heads: ["Token", "Outcome", "When"],
+      rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now: found.now })]) })),
+    found.actions.length > 0 && h(Section, { title: "What people did" }, h(Rows, {
+      heads: ["Action"],
+      rows: found.actions.map((one, place) => [place, visible(Object.entries(one.fields).map(([name, value]) => `${name}: ${value}`).join(", "))]) })),
+    found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
+      heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
+      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now: found.now })]) })),
+    found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
+    found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
+  ));
+}
+
+function facts({ summary, now, ...found }) {
+  const times = ["available_at", "reopen_at", "created_at", "updated_at"].map((name) => [name, found[name] && h(When, { at: found[name], now })]);
+  const said = [["next", summary.next], ["next_at", summary.next_at && h(When, { at: summary.next_at, now })], ["owner", summary.owner && visible(summary.owner)],
+    ["failures", summary.failures], ["lost_leases", summary.lost_leases], ["closed", summary.closed], ["priority", found.priority], ["fence", found.fence], ...times];
+  return said.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, name.replaceAll("_", " "), value]);
+}
+
+const Section = ({ title, children }) => h(Box, null, h(Heading, { size: "sm", mb: 1 }, title), children);
+
+const Json = ({ text }) => h(Box, { as: "pre", fontSize: "sm", whiteSpace: "pre-wrap", wordBreak: "break-all", bg: "bg.muted", p: 2, borderRadius: "sm", maxHeight: "20rem", overflow: "auto" }, text.split("\n").map(visible).join("\n"));

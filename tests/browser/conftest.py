@@ -1,0 +1,108 @@
+"""An API server of Airflow with the board, and a Chromium that looks at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from tests.engines.ports import free_ports
+from tests.system.harness import START_UP, wait_for
+
+CHROMIUM = shutil.which("chromium")
+# Without these it looks for hosts of its maker's.
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+DAG = """\
+from airflow.sdk import DAG
+
+dag = DAG("flights_dag", schedule=None)
+"""
+ERROR = "OutOfMemoryError: <script>globalThis.hacked = 1</script>"
+
+
+@pytest.fixture(scope="session")
+def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    home = tmp_path_factory.mktemp("airflow")
+    (home / "dags").mkdir()
+    (home / "dags" / "flights.py").write_text(DAG)
+    (home / "passwords.json").write_text(json.dumps({"viewer": "viewer"}))
+    (port,) = free_ports(1)
+    settings = {
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__DAGS_FOLDER": str(home / "dags"),
+        "CORE__SIMPLE_AUTH_MANAGER_USERS": "viewer:viewer",
+        "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+        "API__PORT": str(port),
+        "API__HOST": "127.0.0.1",
+        "API__BASE_URL": f"http://127.0.0.1:{port}",
+        "API__WORKERS": "1",
+        "COORDINATION__BOARD_CONNECTIONS": "coordination_default,gone",
+    }
+    files = {"COORDINATION_DEFAULT": home / "store.db", "GONE": home / "no" / "store.db"}
+    stores = {name: {"conn_type": "coordination", "host": f"sqlite:///{file}"} for name, file in files.items()}
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
+        **{f"AIRFLOW__{name}": value for name, value in settings.items()},
+        **{f"AIRFLOW_CONN_{name}": json.dumps(store) for name, store in stores.items()},
+        "AIRFLOW_HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+@pytest.fixture(scope="session")
+def source(environ: dict[str, str]) -> Iterator[SourceCoordinator]:
+    """A source of one DAG: one partition is parked, another is free, and there is one of every hostile key."""
+    store = open_store(json.loads(environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])["host"])
+    store.setup()
+    flights = SourceCoordinator(store, "flights", "somebody")
+    flights.create_partitions(["2024-01-01", "2024-01-02"])
+    for _ in range(flights.settings.max_failures):
+        lease = flights.acquire_partition("2024-01-01")
+        flights.fail(lease, ERROR, retry_after=timedelta(0))
+    flights.create_partitions(HOSTILE_KEYS)
+    flights.register(dag_id="flights_dag")
+    yield flights
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def address(environ: dict[str, str], source: SourceCoordinator) -> Iterator[str]:
+    """The address of the running API server, which knows the DAG."""
+    log = (Path(environ["AIRFLOW_HOME"]) / "server.log").open("wb")
+    for command in (["db", "migrate"], ["dags", "reserialize"]):
+        subprocess.run(["airflow", *command], env=environ, check=True, stdout=log, stderr=log)
+    server = subprocess.Popen(["airflow", "api-server"], env=environ, stdout=log, stderr=log)
+    url = environ["AIRFLOW__API__BASE_URL"]
+    try:
+        wait_for(lambda: _answers(url), START_UP, f"the API server answers (see {log.name})")
+        yield url
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return bool(urllib.request.urlopen(f"{url}/api/v2/version", timeout=5).status == 200)
+    except OSError:
+        return False

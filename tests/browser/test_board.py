@@ -1,0 +1,85 @@
+"""The board as a person sees it: real Airflow, real Chromium."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from airflow_coordination.leases import SourceCoordinator
+from tests.browser.conftest import CHROMIUM, ERROR, QUIET
+
+pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+PICTURES = os.environ.get("WRITE_PICTURES")
+
+
+@pytest.fixture(scope="module")
+def page(address: str) -> Iterator[Page]:
+    """A page on which the viewer has just logged in."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(30_000)
+        page.goto(address)
+        page.get_by_label("Username").fill("viewer")
+        page.locator("input[type=password]").fill("viewer")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("button", name="Browse")).to_be_visible()
+        yield page
+        browser.close()
+
+
+def keep(page: Page, name: str) -> None:
+    """Keep a picture, where they are wanted."""
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:
+    page.get_by_role("button", name="Browse").click()
+    page.get_by_role("menuitem", name="Partitions").click()
+    expect(page.get_by_text("PARKED 1")).to_be_visible()
+    expect(page.get_by_text("The store of connection gone does not answer.")).to_be_visible()
+    keep(page, "overview")
+    page.get_by_text("PARKED 1").click()
+    expect(page.get_by_text("2024-01-01")).to_be_visible()
+    keep(page, "parked")
+    page.get_by_text("2024-01-01").click()
+    expect(page.get_by_text("a person reopens it")).to_be_visible()
+    expect(page.get_by_text(ERROR).first).to_be_visible()
+    keep(page, "partition")
+
+
+def test_hostile_keys_are_text(page: Page, address: str) -> None:
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION")
+    expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    expect(page.get_by_text("\\u{202e}gnp.exe")).to_be_visible()
+    assert page.evaluate("globalThis.hacked") is None
+    keep(page, "hostile")
+
+
+def test_search_stands_in_the_address(page: Page) -> None:
+    page.get_by_label("Key begins with").fill("2024-01-02")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text("<script>alert(1)</script>")).not_to_be_visible()
+    expect(page.get_by_role("link", name="2024-01-02")).to_be_visible()
+    assert "prefix=2024-01-02" in page.url
+
+
+def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
+    page.evaluate("localStorage.setItem('theme', 'dark')")
+    page.goto(f"{address}/plugin/partitions")
+    expect(page.get_by_text("PARKED 1")).to_be_visible()
+    colour = page.get_by_role("heading", name="Partitions").evaluate("it => getComputedStyle(it).color")
+    lightness = float(colour.removeprefix("oklch(").split()[0])
+    assert lightness > 0.8, colour
+    keep(page, "dark")
+
+
+def test_what_changes_is_seen_without_a_click(page: Page, source: SourceCoordinator) -> None:
+    lease = source.acquire_partition("2024-01-02")
+    source.complete(lease)
+    expect(page.get_by_text("COMPLETED 1")).to_be_visible()

@@ -1,0 +1,84 @@
+"""The board's application on Airflow's real auth manager, with tokens that it has signed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+
+TEAM_DAG, OPEN_DAG = "board_team_dag", "board_open_dag"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def airflow_database() -> None:
+    """Airflow's own database, which knows two DAGs: one belongs to a team."""
+    from airflow.models.dag import DagModel
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.models.team import Team
+    from airflow.utils.db import initdb
+    from airflow.utils.session import create_session
+
+    initdb()
+    with create_session() as session:
+        team = session.merge(Team(name="ours"))
+        owned = session.merge(DagBundleModel(name="board_team"))
+        owned.teams = [team]
+        session.merge(DagBundleModel(name="board_open"))
+        session.flush()
+        for dag, bundle in ((TEAM_DAG, "board_team"), (OPEN_DAG, "board_open")):
+            session.merge(DagModel(dag_id=dag, bundle_name=bundle, is_stale=False))
+
+
+@pytest.fixture(scope="session")
+def token() -> Callable[[str, list[str]], str]:
+    """Return what makes the token of a role in some teams."""
+    from airflow.api_fastapi.app import create_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    manager = create_auth_manager()
+    return lambda role, teams: manager.generate_jwt(
+        SimpleAuthManagerUser(username=f"{role}-of-{teams}", role=role, teams=teams)
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PartitionStore]:
+    """The store of the only connection that the board shows."""
+    from airflow_coordination.stores import open_store
+
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps({"conn_type": "coordination", "host": url}))
+    store = open_store(url)
+    store.setup()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def flights(store: PartitionStore) -> SourceCoordinator:
+    """A source of the team's DAG with one partition."""
+    flights = SourceCoordinator(store, "flights", "somebody")
+    flights.create_partitions(["a-secret-key"])
+    flights.register(dag_id=TEAM_DAG)
+    return flights
+
+
+@pytest.fixture(scope="session")
+def app() -> FastAPI:
+    """The application."""
+    from airflow_coordination.board.app import create_app
+
+    return create_app()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> TestClient:
+    """What sends requests to it, with no token."""
+    return TestClient(app)

@@ -1,0 +1,98 @@
+"""Nobody sees what Airflow does not let them see, on no route: the routes are those of the application's own schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_coordination.board.app import create_app, routes
+from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
+
+PARAMETERS = {
+    "store": "coordination_default",
+    "source": "flights|PARTITION",
+    "key": "a-secret-key",
+    "name": "partitions.js",
+}
+ROUTES = [
+    (method.upper(), path, [each["name"] for each in said.get("parameters", ()) if each["required"]])
+    for path, methods in create_app().openapi()["paths"].items()
+    for method, said in methods.items()
+]
+OF_A_SOURCE = [route for route in ROUTES if "source" in route[2]]
+SECRETS = ("a-secret-key", "flights", TEAM_DAG)
+
+
+def ask(client, route, token=None, **changed):
+    method, path, names = route
+    values = {name: {**PARAMETERS, **changed}[name] for name in names}
+    inside = {name: values.pop(name) for name in list(values) if f"{{{name}}}" in path}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return client.request(method, path.format(**inside), params=values, headers=headers)
+
+
+def test_the_matrix_has_every_route():
+    assert {route.path for route in routes.routes} == {path for _, path, _ in ROUTES}
+    assert len(ROUTES) == sum(len(route.methods) for route in routes.routes)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/static/../app.py", "/static/app.py"])
+def test_nothing_else_is_served(client, token, path):
+    client.headers["Authorization"] = f"Bearer {token('admin', ['ours'])}"
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+@pytest.mark.parametrize(("given", "status"), [(None, 401), ("garbage", 403)])
+def test_no_route_is_open(client, flights, route, given, status):
+    answer = ask(client, route, given)
+    assert answer.status_code == status
+    assert not [secret for secret in SECRETS if secret in answer.text]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+@pytest.mark.parametrize("role", ["viewer", "user", "admin"])
+def test_who_is_of_the_team_gets_an_answer(client, flights, token, route, role):
+    answer = ask(client, route, token(role, ["ours"]))
+    assert answer.status_code == 200
+    assert "content-security-policy" in answer.headers
+
+
+@pytest.mark.parametrize("route", OF_A_SOURCE, ids=str)
+@pytest.mark.parametrize("role", ["viewer", "user"])
+def test_another_teams_source_is_not_there(client, flights, token, route, role):
+    """The same answer as to a source that does not exist, and to a store that is not shown."""
+    theirs = token(role, ["theirs"])
+    answer = ask(client, route, theirs)
+    assert answer.status_code == 404
+    assert answer.text == ask(client, route, theirs, source="nowhere|PARTITION").text
+    assert answer.text == ask(client, route, theirs, store="nowhere").text
+
+
+@pytest.mark.parametrize("role", ["viewer", "user"])
+def test_no_answer_of_any_route_names_another_teams_source(client, flights, token, role):
+    for route in ROUTES:
+        text = ask(client, route, token(role, ["theirs"])).text
+        if "/static/" not in route[1]:
+            assert not [secret for secret in SECRETS if secret in text], route
+
+
+@pytest.mark.parametrize(("role", "may"), [("viewer", False), ("user", True)])
+def test_who_may_edit_its_dags_may_act(client, flights, token, role, may):
+    answer = ask(client, ("GET", "/api/v1/sources", []), token(role, ["ours"]))
+    [source] = answer.json()["stores"][0]["sources"]
+    assert (source["name"], source["may_act"], source["counts"]["UNASSIGNED"]) == ("flights", may, 1)
+
+
+def test_who_may_edit_one_of_two_dags_sees_and_may_not_act(client, flights, token):
+    flights.register(dag_ids=[TEAM_DAG, OPEN_DAG])
+    answer = ask(client, ("GET", "/api/v1/sources", []), token("user", ["theirs"]))
+    [source] = answer.json()["stores"][0]["sources"]
+    assert source["may_act"] is False
+
+
+@pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}])
+def test_a_source_without_a_dag_that_exists_is_nobodys(client, flights, token, facts):
+    """SimpleAuthManager says yes to a DAG that does not exist."""
+    flights.register(**facts)
+    for route in OF_A_SOURCE:
+        assert ask(client, route, token("admin", ["ours"])).status_code == 404

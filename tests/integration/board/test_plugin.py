@@ -1,0 +1,35 @@
+"""What Airflow finds of the board, and what a task's process pays for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+from airflow_coordination.board.app import create_app
+from tests.house.tree import PACKAGE
+
+LOADED = """\
+import json, sys
+import airflow.sdk.plugins_manager
+before = set(sys.modules)
+import airflow_coordination.board.plugin
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_a_task_process_loads_only_the_plugin_s_own_module():
+    ran = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, check=True, text=True)
+    ours = {name for name in json.loads(ran.stdout) if not name.startswith("airflow_coordination.board")}
+    assert ours <= {"airflow_coordination", "importlib", "gc", "typing"}
+
+
+def test_airflow_finds_it_by_its_entry_point():
+    [found] = entry_points(group="airflow.plugins", name="airflow_coordination")
+    plugin = found.load()()
+    [app] = plugin.fastapi_apps
+    assert (app["url_prefix"], app["app"].title) == ("/coordination", create_app().title)
+    [page] = plugin.react_apps
+    _, _, file = page["bundle_url"].partition("coordination/static/")
+    assert (PACKAGE / "board" / "static" / file).is_file()

@@ -1,0 +1,86 @@
+"""What the routes answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.board.app import create_app
+from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from tests.house.tree import ROOT
+
+DOCUMENT = ROOT / "docs" / "reference" / "board-api.json"
+
+
+@pytest.fixture
+def get(client, token):
+    """Ask as a viewer of the team; return the answer."""
+    client.headers["Authorization"] = f"Bearer {token('viewer', ['ours'])}"
+    here = {"store": "coordination_default", "source": "flights|PARTITION"}
+    return lambda path, **given: client.get(f"/api/v1/{path}", params={**here, **given})
+
+
+def keys(answer):
+    assert answer.status_code == 200, answer.text
+    return [one["key"] for one in answer.json()["partitions"]]
+
+
+def test_hostile_keys_come_back_as_they_are(flights, get):
+    flights.create_partitions(HOSTILE_KEYS)
+    assert set(HOSTILE_KEYS) < set(keys(get("partitions", limit=1000)))
+    for key in HOSTILE_KEYS:
+        answer = get("partition", key=key)
+        assert answer.json()["summary"]["key"] == key
+        assert answer.headers["content-type"] == "application/json"
+
+
+def test_pages_follow_each_other(flights, get):
+    flights.create_partitions([f"k{n}" for n in range(5)])
+    first = get("partitions", prefix="k", limit=3)
+    assert keys(first) == ["k0", "k1", "k2"]
+    second = get("partitions", prefix="k", limit=3, after=first.json()["after"])
+    assert (keys(second), second.json()["after"]) == (["k3", "k4"], None)
+
+
+def test_the_prefix_itself_is_found_in_its_state_only(flights, get):
+    flights.create_partitions(["k", "k1", "l"])
+    assert keys(get("partitions", prefix="k")) == ["k", "k1"]
+    assert keys(get("partitions", prefix="k", status="UNASSIGNED")) == ["k", "k1"]
+    assert keys(get("partitions", prefix="k", status="COMPLETED")) == []
+
+
+def test_a_parked_partition_is_found_with_its_error(flights, get):
+    for _ in range(flights.settings.max_failures):
+        lease = flights.acquire_partition("a-secret-key")
+        flights.fail(lease, "no memory", retry_after=timedelta(0))
+    assert keys(get("partitions", status="PARKED")) == ["a-secret-key"]
+    assert keys(get("partitions", status="CLOSED")) == []
+    found = get("partition", key="a-secret-key").json()
+    assert (found["summary"]["status"], found["summary"]["last_error"]) == ("PARKED", "no memory")
+    assert [one["outcome"] for one in found["endings"]] == ["failed"] * flights.settings.max_failures
+
+
+@pytest.mark.parametrize("given", [{"limit": 1001}, {"limit": 0}, {"after": "x" * 2049}, {"prefix": "\x00"}])
+def test_what_no_store_can_answer_is_refused(flights, get, given):
+    assert get("partitions", **given).status_code == 422
+
+
+def test_a_store_that_does_not_answer_hides_no_other(flights, get, monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW__COORDINATION__BOARD_CONNECTIONS", "gone, coordination_default")
+    gone = {"conn_type": "coordination", "host": f"sqlite:///{tmp_path}/no/store.db"}
+    monkeypatch.setenv("AIRFLOW_CONN_GONE", json.dumps(gone))
+    one, other = get("sources").json()["stores"]
+    assert one["problem"].startswith("The store of connection gone does not answer")
+    assert [source["name"] for source in other["sources"]] == ["flights"]
+    assert get("partitions", store="gone").status_code == 503
+
+
+def test_the_document_is_the_application_s():
+    """``WRITE_API=1`` writes it anew."""
+    said = create_app().openapi()
+    if os.environ.get("WRITE_API"):
+        DOCUMENT.write_text(json.dumps(said, indent=2) + "\n")
+    assert json.loads(DOCUMENT.read_text()) == said
