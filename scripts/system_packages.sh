@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that what pip cannot install is there: "java" (17 or 21), "postgresql" (its server's programs), "pgbouncer".
-# usage: system_packages.sh [java] [postgresql] [pgbouncer]
+# Makes sure that what pip cannot install is there: "java" (17 or 21), "postgresql" (its server's programs), "pgbouncer", "chromium".
+# usage: system_packages.sh [java] [postgresql] [pgbouncer] [chromium]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -12,6 +12,8 @@ has_postgresql() {
 }
 
 has_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
+
+has_chromium() { command -v chromium >/dev/null; }
 
 java_package() {
     for version in 17 21; do
@@ -47,6 +49,7 @@ for need in "${missing[@]}"; do
         java) packages+=("$(java_package)") ;;
         postgresql) packages+=(postgresql) ;;
         pgbouncer) packages+=(pgbouncer) ;;
+        chromium) packages+=(chromium) ;;
     esac
 done
 if ! $may_install; then

@@ -99,11 +99,21 @@ class HeadView(BaseModel):
     published_at: datetime | None
 
 
+class ExplanationView(BaseModel):
+    """Why a partition is not moving, what happens next by itself, and what to type."""
+
+    reason: str
+    sentence: str
+    next: str | None
+    command: str | None
+
+
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes."""
 
     now: datetime
     summary: PartitionRow
+    explanation: ExplanationView
     may_act: bool
     priority: int
     fence: str | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
@@ -13,6 +14,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.models import (
     ActionView,
     EndingView,
+    ExplanationView,
     HeadView,
     Overview,
     PartitionPage,
@@ -25,9 +27,13 @@ from airflow_coordination.board.models import (
 from airflow_coordination.board.permissions import Permissions, dags_of
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.cli.queries import summary
+from airflow_coordination.leases.explaining.explanation import Explanation
+from airflow_coordination.leases.explaining.facts import Inquiry
+from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.names import check_key, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
 
 MOST_HEADS: Final = 100
@@ -75,10 +81,10 @@ def partition(user: BaseUser, connection: str, source: str, key: str) -> Partiti
     """Return one partition with its endings, people's actions and head records; raises as :func:`page` does."""
     with _open_visible(connection) as store:
         seen = _visible(user, store, source)
-        found = store.get(source, check_key(key))
+        found, beside, now = Inquiry(store, source, Settings()).about(check_key(key))
         if found is None or found.deleted:
             raise NotVisibleError
-        return _partition_view(store, found, seen)
+        return _partition_view(store, found, seen, explain(found, beside, now), now)
 
 
 def _open_visible(connection: str) -> AbstractContextManager[PartitionStore]:
@@ -154,11 +160,13 @@ def _state(found: Partition) -> State:
     return State.PARKED if found.parked else State(str(found.status))
 
 
-def _partition_view(store: PartitionStore, found: Partition, seen: _Seen) -> PartitionView:
-    now = store.now()
+def _partition_view(
+    store: PartitionStore, found: Partition, seen: _Seen, why: Explanation, now: datetime
+) -> PartitionView:
     return PartitionView(
         now=now,
         summary=PartitionRow.model_validate(summary(found, now)),
+        explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
         may_act=seen.may_act,
         priority=found.priority,
         fence=str(found.fence) if found.fence else None,

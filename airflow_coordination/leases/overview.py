@@ -83,7 +83,7 @@ class Overview(Participant):
         from airflow_coordination.leases.explaining.facts import Inquiry  # every task imports this file, few ask why
         from airflow_coordination.leases.explaining.reasons import explain
 
-        inquiry = Inquiry(self.store, self._source_id, self.settings, self._settler)
+        inquiry = Inquiry(self.store, self._source_id, self.settings, self._settler.repeat)
         return explain(*inquiry.about(check_key(key)))
 
     def counts(self) -> dict[PartitionStatus, int]:

@@ -48,6 +48,8 @@ def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:
     expect(page.get_by_text("2024-01-01")).to_be_visible()
     keep(page, "parked")
     page.get_by_text("2024-01-01").click()
+    expect(page.get_by_text("Partition '2024-01-01' is parked after 5 failures in a row")).to_be_visible()
+    expect(page.get_by_text("airflow coordination reopen 2024-01-01 --source flights --why")).to_be_visible()
     expect(page.get_by_text("a person reopens it")).to_be_visible()
     expect(page.get_by_text(ERROR).first).to_be_visible()
     keep(page, "partition")
@@ -82,4 +84,4 @@ def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
 def test_what_changes_is_seen_without_a_click(page: Page, source: SourceCoordinator) -> None:
     lease = source.acquire_partition("2024-01-02")
     source.complete(lease)
-    expect(page.get_by_text("COMPLETED 1")).to_be_visible()
+    expect(page.get_by_text("COMPLETED 1")).to_be_visible(timeout=60_000)

@@ -15,7 +15,7 @@ async function read(path, parameters) {
 }
 
 /** Reads `path` now and then; the last good answer stays while a later one fails. */
-export function useLive(path, parameters) {
+export function useLive(path, parameters, every = SHOWN) {
   const asked = JSON.stringify([path, parameters]);
   const [state, setState] = useState({ asked });
   useEffect(() => {
@@ -29,7 +29,7 @@ export function useLive(path, parameters) {
       );
       if (over) return;
       setState((last) => ({ ...(last.asked === asked ? last : {}), asked, ...next }));
-      timer = setTimeout(look, document.hidden ? HIDDEN : SHOWN);
+      timer = setTimeout(look, document.hidden ? HIDDEN : every);
     }
     const seen = () => !document.hidden && look();
     document.addEventListener("visibilitychange", seen);

@@ -6,11 +6,13 @@ import { Bar, Empty, Key, Read, Rows, STATES, StateBadge, To, When, h, visible, 
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
 
+const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
+
 /** Returns a link that keeps nothing but what is given. */
 const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
 
 export function Overview() {
-  return h(Read, useLive("sources", {}), ({ stores }) => h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store }))));
+  return h(Read, useLive("sources", {}, OVERVIEW), ({ stores }) => h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store }))));
 }
 
 function Store({ store }) {
@@ -92,6 +94,7 @@ export function Partition({ place }) {
     Stack,
     { gap: 5 },
     h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
+    h(Why, found.explanation),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
     h(Rows, { heads: ["Field", "Value"], rows: facts(found) }),
     found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
@@ -107,6 +110,12 @@ export function Partition({ place }) {
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
 }
+
+/** Why it is not moving: what `airflow coordination explain` says. */
+const Why = ({ sentence, next, command }) => h(Box, { as: "section", "aria-label": "Why it is not moving" },
+  h(Text, { fontSize: "lg" }, visible(sentence)),
+  next && h(Text, null, visible(next)),
+  command && h(Text, { color: "fg.muted" }, "Type: ", h(Key, { text: command })));
 
 function facts({ summary, now, ...found }) {
   const times = ["available_at", "reopen_at", "created_at", "updated_at"].map((name) => [name, found[name] && h(When, { at: found[name], now })]);

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.status import PartitionStatus
 
 PLACES: Final = 1_000
@@ -26,6 +25,7 @@ MOST_HEADS: Final = 100
 NEIGHBOURS: Final = 3
 """So many keys are named on each side of one that is not there."""
 _PAGE: Final = 20
+T = TypeVar("T")
 _CUTS: Final = (1, 2, 4, 8)
 """So many characters are cut off a key, one after the other, to look for keys below it."""
 
@@ -84,19 +84,32 @@ class SourceFacts:
     nearest: tuple[str, ...] = ()
 
 
+class Hears(Protocol):
+    """Sends a read, and may repeat it while the store cannot be heard."""
+
+    def __call__(self, action: str, send: Callable[[], T]) -> T:
+        """Return the answer."""
+
+
+def once(action: str, send: Callable[[], T]) -> T:
+    """Send a read once: for those who are asked again anyway."""
+    return send()
+
+
 class Inquiry:
     """Asks a store about one source.
 
     :param source: the stored source identifier.
-    :param settler: repeats a read while the store cannot be heard.
+    :param settings: the limits that may park a partition.
+    :param hear: sends each read.
     """
 
-    def __init__(self, store: PartitionStore, source: str, settings: Settings, settler: Settler) -> None:
-        self._store, self._source, self._settings, self._settler = store, source, settings, settler
+    def __init__(self, store: PartitionStore, source: str, settings: Settings, hear: Hears = once) -> None:
+        self._store, self._source, self._settings, self._hear = store, source, settings, hear
 
     def about(self, key: str) -> tuple[Partition | None, SourceFacts, datetime]:
         """Return the partition, tombstones included, what explains it, and the time by the store's clock."""
-        found = self._settler.read(self._source, key)
+        found = self._hear("read the partition", lambda: self._store.get(self._source, key))
         prefix, source, _ = split_source(self._source)
         limits = self._settings
         facts = SourceFacts(
@@ -107,7 +120,7 @@ class Inquiry:
             max_lost_leases=limits.max_lost_leases,
         )
         more = self._of_use(found, key)
-        return found, replace(facts, **more), self._settler.repeat("read the clock", self._store.now)
+        return found, replace(facts, **more), self._hear("read the clock", self._store.now)
 
     def _of_use(self, found: Partition | None, key: str) -> dict[str, Any]:
         if found is None:
@@ -118,18 +131,18 @@ class Inquiry:
             return {"place": self._place(key)}
         if found.status is PartitionStatus.COMPLETED:
             read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
-            return {"heads": tuple(self._settler.repeat("read the output", read))}
+            return {"heads": tuple(self._hear("read the output", read))}
         return {}
 
     def _place(self, key: str) -> Place | None:
-        ordered = self._settler.repeat("list hints", lambda: self._store.claimable(self._source, PLACES))
+        ordered = self._hear("list hints", lambda: self._store.claimable(self._source, PLACES))
         before = next((place for place, (other, _) in enumerate(ordered) if other == key), None)
         if before is not None:
             return Place(before)
         return Place(PLACES, exact=False) if len(ordered) == PLACES else None
 
     def _act(self, key: str) -> PersonsAct | None:
-        entries = self._settler.repeat("read the audit", lambda: self._store.audit(self._source, key))
+        entries = self._hear("read the audit", lambda: self._store.audit(self._source, key))
         acts = (PersonsAct(each["action"], each["by"], each["why"], each["at"]) for each in reversed(entries))
         return next((act for act in acts if act.action != "retract"), None)
 
@@ -147,7 +160,7 @@ class Inquiry:
 
     def _keys(self, after: str, limit: int) -> Sequence[str]:
         read: Callable[[], Sequence[Partition]] = lambda: self._store.page(self._source, None, after or None, limit)  # noqa: E731
-        return [each.key for each in self._settler.repeat("list partitions", read)]
+        return [each.key for each in self._hear("list partitions", read)]
 
 
 def _beginnings(key: str) -> Iterator[str]:

@@ -60,6 +60,10 @@ def test_a_parked_partition_is_found_with_its_error(flights, get):
     assert keys(get("partitions", status="CLOSED")) == []
     found = get("partition", key="a-secret-key").json()
     assert (found["summary"]["status"], found["summary"]["last_error"]) == ("PARKED", "no memory")
+    why = flights.explain("a-secret-key")
+    assert found["explanation"] == {
+        "reason": "parked", "sentence": why.sentence, "next": None, "command": why.command,
+    }  # fmt: skip
     assert [one["outcome"] for one in found["endings"]] == ["failed"] * flights.settings.max_failures
 
 
