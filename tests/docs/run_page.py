@@ -13,7 +13,8 @@ DAG_IN = """
 import gc, runpy, sys
 from airflow.sdk import DAG
 found = runpy.run_path(sys.argv[1])
-tasks = [len(each.task_ids) for each in gc.get_objects() if issubclass(type(each), DAG)]  # isinstance would open lazy proxies
+dags = [each for each in gc.get_objects() if issubclass(type(each), DAG)]  # isinstance would open lazy proxies
+tasks = [len(dag.task_ids) for dag in dags]
 sys.exit(0 if tasks and all(tasks) else f"no DAG with tasks in {sys.argv[1]}")
 """
 
