@@ -25,6 +25,7 @@ from airflow_coordination.leases.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PARTLY, PROMISES, proofs
+from scripts.docs_python import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
@@ -256,6 +257,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "promises": promises,
     "promises with tests": promises_with_tests,
     "tests of promises": tests_of_promises,
+    **{f"python {room}": reference(room) for room in ("leases", "spark", "stores", "sources", "outputs")},
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

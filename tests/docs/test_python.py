@@ -1,0 +1,34 @@
+"""The Python reference has every public name, and refuses one without a docstring."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from scripts.docs_python import reference
+from tests.docs.pages import ROOT
+
+ROOMS = ("leases", "spark", "stores", "sources", "outputs")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_of_a_room_is_there(room):
+    page = (ROOT / "docs/reference/python.md").read_text()
+    part = page.partition(f"<!-- from the code: python {room} -->")[2].partition("<!-- end -->")[0]
+    public = import_module(f"airflow_coordination.{room}").__all__
+    assert [name for name in public if f"### `{name}`" not in part and f"`{name}`" not in part.splitlines()[-1]] == []
+
+
+def test_a_name_without_a_docstring_is_refused(monkeypatch):
+    leases = import_module("airflow_coordination.leases")
+    monkeypatch.setattr(leases.SourceCoordinator.complete, "__doc__", None)
+    with pytest.raises(LookupError, match=r"complete.* has no docstring"):
+        reference("leases")()
+
+
+def test_parameters_results_and_errors_are_a_list():
+    text = reference("leases")()
+    assert "complete_and_get_next(" in text
+    assert "* returns the next lease, or `None` when there is nothing more to do, which is counted\n" in text
+    assert "* raises `OutcomeUnknownError`: also when the partition is completed" in text
