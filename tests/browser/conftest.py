@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.engines.ports import free_ports
@@ -85,7 +85,24 @@ def source(environ: dict[str, str]) -> Iterator[SourceCoordinator]:
 
 
 @pytest.fixture(scope="session")
-def address(environ: dict[str, str], source: SourceCoordinator) -> Iterator[str]:
+def sales(environ: dict[str, str], source: SourceCoordinator) -> SourceCoordinator:
+    """A year of sales as one finds it at work: something in each state."""
+    owner = "worker-1/sales/scheduled__2026-11-23T09:00:00+00:00/process/{}/1"
+    months = SourceCoordinator(source.store, "sales", owner.format(4))
+    months.create_partitions([PartitionIdentifier(f"2013-{month:02}", {"month": month}) for month in range(1, 13)])
+    for month in range(1, 7):
+        months.complete(months.acquire_partition(f"2013-{month:02}"))
+    for _ in range(months.settings.max_failures):
+        months.fail(months.acquire_partition("2013-07"), "AnalysisException: no column named amount", timedelta(0))
+    months.close(months.acquire_partition("2013-08"), reopen_after=timedelta(hours=8))
+    months.acquire_partition("2013-09")
+    SourceCoordinator(source.store, "sales", owner.format(5)).acquire_partition("2013-10")
+    months.register_dag("flights_dag")
+    return months
+
+
+@pytest.fixture(scope="session")
+def address(environ: dict[str, str], source: SourceCoordinator, sales: SourceCoordinator) -> Iterator[str]:
     """The address of the running API server, which knows the DAG."""
     log = (Path(environ["AIRFLOW_HOME"]) / "server.log").open("wb")
     for command in (["db", "migrate"], ["dags", "reserialize"]):

@@ -66,7 +66,7 @@ export function Partitions({ place, go }) {
 }
 
 function row(one, now, here) {
-  const key = h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key }));
+  const key = h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })));
   const error = h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(one.last_error ?? ""));
   return [one.key, key, h(StateBadge, { state: one.status }), one.next, h(When, { at: one.next_at, now }), visible(one.owner ?? ""), one.failures, error];
 }
