@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
 from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -33,6 +32,7 @@ from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.names import check_key, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
 
@@ -141,23 +141,13 @@ def _source_view(connection: str, store: PartitionStore, seen: _Seen) -> SourceV
 def _found(
     store: PartitionStore, source: str, state: State | None, prefix: str | None, after: str | None, limit: int
 ) -> Sequence[Partition]:
-    """Return the partitions of a page: of keys with one prefix, which lie side by side, the prefix itself first."""
+    """Return the partitions of a page."""
     for name, text in (("prefix", prefix), ("after", after)):
         if text:
             check_key(text, name)
     parked = None if state not in (State.CLOSED, State.PARKED) else state is State.PARKED
     status = PartitionStatus.CLOSED if parked else (PartitionStatus(str(state)) if state else None)
-    found = list(store.page(source, status, after or prefix or None, limit, parked=parked))
-    if not prefix:
-        return found
-    exact = None if after else store.get(source, prefix)
-    if exact is not None and not exact.deleted and state in (None, _state(exact)):
-        found.insert(0, exact)
-    return list(takewhile(lambda each: each.key.startswith(prefix), found))[:limit]
-
-
-def _state(found: Partition) -> State:
-    return State.PARKED if found.parked else State(str(found.status))
+    return page_of(store, source, status, after, limit, parked=parked, prefix=prefix)
 
 
 def _partition_view(

@@ -67,6 +67,7 @@ _PEOPLE: Final = (
 )
 _PAGING: Final = (
     _option("--status", choices=queries.STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )

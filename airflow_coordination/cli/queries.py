@@ -65,7 +65,7 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     more = check_limit(args.limit) + 1
     wanted, parked = WANTED.get(args.status, (None, None))
-    found = coordinator.partitions(wanted, args.after, more, parked=parked)
+    found = coordinator.partitions(wanted, args.after, more, parked=parked, prefix=args.key_prefix)
     page = found[: args.limit]
     now = context.store.now()
     print_rows([summary(partition, now) for partition in page], args.output)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Final
 
 from airflow_coordination.cli.output import working
@@ -46,18 +45,12 @@ class Filter:
 
     def found(self, coordinator: SourceCoordinator, after: str | None) -> Iterator[Partition]:
         """Yield what it finds by key, page by page: where it names a prefix, only what may have it is read."""
-        prefix, start = self.key_prefix or "", after or ""
-        if start.encode() < prefix.encode():
-            start, first = prefix, coordinator.partition(prefix)
-            if first is not None and self._is_in_state(first) and self._has_error(first):
-                yield first  # pages begin above a key, and this one is not above itself
-        for partition in takewhile(lambda one: one.key.startswith(prefix), _pages(coordinator, self.state, start)):
-            if self._has_error(partition):
-                yield partition
-
-    def _is_in_state(self, partition: Partition) -> bool:
         status, parked = WANTED.get(self.state or "", (None, None))
-        return status in (None, partition.status) and parked in (None, partition.parked)
+        while page := coordinator.partitions(status, after, _PAGE, parked=parked, prefix=self.key_prefix):
+            yield from filter(self._has_error, page)
+            if len(page) < _PAGE:
+                return
+            after = page[-1].key
 
     def _has_error(self, partition: Partition) -> bool:
         return self.error_like is None or self.error_like.casefold() in (partition.last_error or "").casefold()
@@ -132,12 +125,3 @@ def _existing(coordinator: SourceCoordinator, key: str) -> Partition:
     if found is None:
         raise PartitionNotFoundError(key, coordinator.source)
     return found
-
-
-def _pages(coordinator: SourceCoordinator, state: str | None, after: str) -> Iterator[Partition]:
-    status, parked = WANTED.get(state or "", (None, None))
-    while page := coordinator.partitions(status, after or None, _PAGE, parked=parked):
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].key

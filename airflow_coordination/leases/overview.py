@@ -13,6 +13,7 @@ from airflow_coordination.leases.names import check_key, check_limit, split_sour
 from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Sweep
@@ -59,16 +60,20 @@ class Overview(Participant):
         limit: int = 1000,
         *,
         parked: bool | None = None,
+        prefix: str | None = None,
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
 
         :param parked: only those that are parked, or only those that are not; parked ones are CLOSED.
+        :param prefix: only keys that begin so; others are not read.
         """
         check_limit(limit)
-        if after:
-            check_key(after, "after")
+        for name, text in (("after", after), ("prefix", prefix)):
+            if text:
+                check_key(text, name)
         return self._settler.repeat(
-            "list partitions", lambda: self.store.page(self._source_id, status, after, limit, parked=parked)
+            "list partitions",
+            lambda: page_of(self.store, self._source_id, status, after, limit, parked=parked, prefix=prefix),
         )
 
     def explain(self, key: str) -> Explanation:

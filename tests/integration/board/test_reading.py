@@ -50,6 +50,8 @@ def test_the_prefix_itself_is_found_in_its_state_only(flights, get):
     assert keys(get("partitions", prefix="k")) == ["k", "k1"]
     assert keys(get("partitions", prefix="k", status="UNASSIGNED")) == ["k", "k1"]
     assert keys(get("partitions", prefix="k", status="COMPLETED")) == []
+    assert keys(get("partitions", prefix="k", after="a")) == ["k", "k1"]
+    assert keys(get("partitions", prefix="k", after="k")) == ["k1"]
 
 
 def test_a_parked_partition_is_found_with_its_error(flights, get):

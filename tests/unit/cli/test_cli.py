@@ -58,6 +58,12 @@ def test_list_pages_by_key_and_status(flights, cli):
     assert [line.split("\t")[0] for line in out.splitlines()] == ["key", "2013-02"]
 
 
+def test_a_list_is_narrowed_by_the_beginning_of_the_key(flights, cli):
+    flights.create_partitions(["2014-01"])
+    _, out, _ = cli("list", "--source", "flights", "--key-prefix", "2013", "-o", "json")
+    assert [row["key"] for row in json.loads(out)] == ["2013-01", "2013-02"]
+
+
 def test_a9_a_list_that_is_cut_says_so_and_how_to_go_on(flights, cli):
     """A9: it stopped at 100 without a word."""
     _, out, err = cli("list", "--source", "flights", "--limit", "2", "-o", "json")
