@@ -14,6 +14,7 @@ SHAPES = {
     "docs/tutorial.md": ("sales", "monthly_sales", "done"),
     "docs/how-to/drain-many.md": ("events", "events", "done"),
     "docs/how-to/foreign-jobs.md": ("legacy", "legacy", "done"),
+    "docs/how-to/from-dynamic-mapping.md": ("sales", "sales", "done"),
     "docs/how-to/spark-connect.md": ("spark_connect", "primes", "finished"),
     "docs/how-to/wake-up.md": ("flights_when_due", "flights", "none_parked"),
     "dags/flights.py": ("flights", "flights", "finished"),
@@ -29,7 +30,7 @@ def _code(place):
     path = ROOT / place
     if path.suffix == ".py":
         return path.read_text()
-    return next(step["text"] for step in steps(path) if "with DAG(" in step["text"])
+    return next(step["text"] for step in steps(path) if _works_on_partitions(step["text"]))
 
 
 def _works_on_partitions(text):
