@@ -115,22 +115,10 @@ def arguments(module: str, name: str) -> Callable[[], str]:
     return write
 
 
-def metric_names() -> str:
-    """Return the full names of the metrics for a source named flights."""
-    return table(
-        "metric",
-        "full name for the source `flights`",
-        rows=[(f"`{m}`", f"`{metrics.full_name('flights', m)}`") for m in metrics.Metric],
-    )
-
-
-def gauge_names() -> str:
-    """Return the gauges with their full names for a source named flights."""
-    return table(
-        "gauge",
-        "full name for the source `flights`",
-        rows=[(f"`{g}`", f"`{metrics.full_name('flights', g)}`") for g in metrics.Gauge],
-    )
+def full_names(kind: str, names: Iterable[metrics.Metric | metrics.Gauge]) -> Callable[[], str]:
+    """Return a writer of metrics or gauges with their full names for a source named flights."""
+    rows = [(f"`{name}`", f"`{metrics.full_name('flights', name)}`") for name in names]
+    return lambda: table(kind, "full name for the source `flights`", rows=rows)
 
 
 def printed_metrics() -> str:
@@ -244,8 +232,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "timers": constants(TIMERS),
     "limits": constants(LIMITS),
-    "metrics": metric_names,
-    "gauges": gauge_names,
+    "metrics": full_names("metric", metrics.Metric),
+    "gauges": full_names("gauge", metrics.Gauge),
     "printed metrics": printed_metrics,
     "error tree": error_tree,
     "options": options,

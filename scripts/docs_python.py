@@ -34,22 +34,18 @@ def reference(room: str) -> Callable[[], str]:
 
 def _section(name: str, value: Any) -> str:
     text = f"### `{name}`\n\n"
-    if not callable(value):
+    if not inspect.isclass(value) and not isinstance(value, FunctionType):
         return f"{text}A name for `{_alias(value)}`.\n"
     if inspect.isclass(value) and issubclass(value, Enum):
         return text + _described(value) + "".join(f"* `{one.name}` = `{one.value!r}`\n" for one in value)
-    if inspect.isclass(value) and getattr(value, "_is_protocol", False):
-        return text + _described(value) + _members(value)
-    if not inspect.isclass(value) and not isinstance(value, FunctionType):
-        return f"{text}A name for `{_alias(value)}`.\n"
-    text += f"```text\n{_signature(name, value)}\n```\n\n{_described(value)}"
-    return text + _members(value) if inspect.isclass(value) else text
+    if not getattr(value, "_is_protocol", False):
+        text += f"```text\n{_signature(name, value)}\n```\n\n"
+    return text + _described(value) + (_members(value) if inspect.isclass(value) else "")
 
 
 def _alias(value: Any) -> str:
-    return (
-        str(value).replace("collections.abc.", "").replace("typing.", "").replace(f"{_PACKAGE}.leases.partition.", "")
-    )
+    """Return a type without the modules of its parts."""
+    return re.sub(r"\w+\.(?=\w)", "", str(value))
 
 
 def _members(owner: type) -> str:
@@ -88,7 +84,7 @@ def _signature(name: str, value: Any) -> str:
     parameters = [_parameter(one) for one in signature.parameters.values() if one.name not in ("self", "cls")]
     returned = signature.return_annotation
     result = "" if inspect.isclass(value) or returned is signature.empty else f" -> {returned}"
-    short = f"{name}{_joined(parameters)}{result}"
+    short = f"{name}{inspect.Signature(parameters)}{result}"
     if len(short) <= _WIDTH:
         return short
     return f"{name}(\n" + "".join(f"    {line},\n" for line in _pieces(parameters)) + f"){result}"
@@ -100,10 +96,6 @@ def _parameter(given: inspect.Parameter) -> inspect.Parameter:
     if callable(given.default) and given.default is not given.empty:
         given = given.replace(default=_Written("…"))
     return given
-
-
-def _joined(parameters: list[inspect.Parameter]) -> str:
-    return str(inspect.Signature(parameters))
 
 
 def _pieces(parameters: list[inspect.Parameter]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -11,16 +11,6 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from airflow.models.dag import DagModel
 from airflow.utils.session import create_session
 from sqlalchemy import select
-
-
-def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
-    """Return the ids of the DAGs that registered a source.
-
-    :param facts: what the store's registry knows of the source; a source of the days before DAG ids has none.
-    """
-    several = facts.get("dag_ids")
-    named = [facts.get("dag_id"), *(several if isinstance(several, list) else ())]
-    return frozenset(name for name in named if isinstance(name, str))
 
 
 class Permissions:

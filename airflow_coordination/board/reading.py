@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
@@ -23,21 +22,18 @@ from airflow_coordination.board.models import (
     State,
     StoreView,
 )
-from airflow_coordination.board.permissions import Permissions, dags_of
+from airflow_coordination.board.permissions import Permissions
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
-from airflow_coordination.cli.queries import summary
+from airflow_coordination.cli.queries import by_state, summary, wanted
+from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.leases.explaining.explanation import Explanation
-from airflow_coordination.leases.explaining.facts import Inquiry
+from airflow_coordination.leases.explaining.facts import MOST_HEADS, Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.names import check_key, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import PartitionStatus
-
-MOST_HEADS: Final = 100
-"""Head records of one partition that are shown: one for each dataset, so more is hardly ever there."""
 
 
 class NotVisibleError(Exception):
@@ -122,8 +118,6 @@ def _store_view(user: BaseUser, connection: str) -> StoreView:
 def _source_view(connection: str, store: PartitionStore, seen: _Seen) -> SourceView:
     prefix, name, _ = split_source(seen.identifier)
     counts, outlook = store.counts(seen.identifier), store.outlook(seen.identifier)
-    by_state = {State(str(status)): count for status, count in counts.items()}
-    by_state[State.CLOSED] = max(0, by_state[State.CLOSED] - outlook.parked)
     return SourceView(
         store=connection,
         source=seen.identifier,
@@ -131,7 +125,7 @@ def _source_view(connection: str, store: PartitionStore, seen: _Seen) -> SourceV
         prefix=prefix,
         dags=sorted(seen.dags),
         may_act=seen.may_act,
-        counts={**by_state, State.PARKED: outlook.parked},
+        counts={State(state): count for state, count in by_state(counts, outlook).items()},
         claimable=outlook.claimable,
         overdue=outlook.overdue,
         next_due=outlook.next_due,
@@ -142,11 +136,7 @@ def _found(
     store: PartitionStore, source: str, state: State | None, prefix: str | None, after: str | None, limit: int
 ) -> Sequence[Partition]:
     """Return the partitions of a page."""
-    for name, text in (("prefix", prefix), ("after", after)):
-        if text:
-            check_key(text, name)
-    parked = None if state not in (State.CLOSED, State.PARKED) else state is State.PARKED
-    status = PartitionStatus.CLOSED if parked else (PartitionStatus(str(state)) if state else None)
+    status, parked = wanted(state)
     return page_of(store, source, status, after, limit, parked=parked, prefix=prefix)
 
 

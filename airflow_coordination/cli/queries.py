@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -12,19 +13,31 @@ from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
+from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import due_at
 
 PARKED: Final = "PARKED"
 """The people's word for CLOSED without a time to reopen."""
-WANTED: Final = {
+_WANTED: Final = {
     **{str(each): (each, None) for each in PartitionStatus},
     str(PartitionStatus.CLOSED): (PartitionStatus.CLOSED, False),
     PARKED: (PartitionStatus.CLOSED, True),
 }
-"""Status, and whether parked, of each state."""
-STATES: Final = tuple(WANTED)
+STATES: Final = tuple(_WANTED)
 """The states by which a list can be narrowed."""
+
+
+def wanted(state: str | None) -> tuple[PartitionStatus | None, bool | None]:
+    """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any."""
+    return _WANTED.get(state or "", (None, None))
+
+
+def by_state(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> dict[str, int]:
+    """Return how many partitions are in each of :data:`STATES`: in the store parked ones are CLOSED, too."""
+    closed = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
+    stored = {str(each): counts[each] for each in PartitionStatus}
+    return {**stored, str(PartitionStatus.CLOSED): closed, PARKED: outlook.parked}
 
 
 def status(context: CommandContext, args: Namespace) -> None:
@@ -41,12 +54,12 @@ def chosen(context: CommandContext, args: Namespace) -> list[tuple[str | None, s
 
 def _registered(context: CommandContext, partition_prefix: str | None) -> list[tuple[str | None, str]]:
     """Return prefix and name of all sources, of one prefix where the store or the command names one."""
-    wanted = agreed_prefix(context.store.partition_prefix, partition_prefix)
+    agreed = agreed_prefix(context.store.partition_prefix, partition_prefix)
     named = [split_source(name)[:2] for name, _ in context.store.sources()]
-    found = [(prefix, source) for prefix, source in named if wanted in (None, prefix)]
+    found = [(prefix, source) for prefix, source in named if agreed in (None, prefix)]
     if named and not found:
         elsewhere = ", ".join(sorted({"none" if prefix is None else ascii(prefix) for prefix, _ in named}))
-        say(f"There is no source under partition_prefix {wanted!a}; the store has {len(named)} under: {elsewhere}")
+        say(f"There is no source under partition_prefix {agreed!a}; the store has {len(named)} under: {elsewhere}")
     return found
 
 
@@ -54,18 +67,16 @@ def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
     coordinator = context.coordinator(source, prefix)
     counts, outlook = coordinator.counts(), coordinator.outlook()
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
-    row |= {str(each).lower(): counts[each] for each in PartitionStatus}
-    # Parked ones are CLOSED in the store; here everyone is counted once.
-    row[PartitionStatus.CLOSED.lower()] = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
-    return row | {PARKED.lower(): outlook.parked, "overdue": outlook.overdue, "next_due": outlook.next_due}
+    row |= {state.lower(): count for state, count in by_state(counts, outlook).items()}
+    return row | {"overdue": outlook.overdue, "next_due": outlook.next_due}
 
 
 def list_partitions(context: CommandContext, args: Namespace) -> None:
     """Print one page of partitions by key, and say how to go on when there are more."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
     more = check_limit(args.limit) + 1
-    wanted, parked = WANTED.get(args.status, (None, None))
-    found = coordinator.partitions(wanted, args.after, more, parked=parked, prefix=args.key_prefix)
+    only, parked = wanted(args.status)
+    found = coordinator.partitions(only, args.after, more, parked=parked, prefix=args.key_prefix)
     page = found[: args.limit]
     now = context.store.now()
     print_rows([summary(partition, now) for partition in page], args.output)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_coordination.cli.output import working
-from airflow_coordination.cli.queries import PARKED, WANTED
+from airflow_coordination.cli.queries import PARKED, wanted
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionNotFoundError, SettingsError
 from airflow_coordination.leases.names import check_key, check_limit
@@ -45,7 +45,7 @@ class Filter:
 
     def found(self, coordinator: SourceCoordinator, after: str | None) -> Iterator[Partition]:
         """Yield what it finds by key, page by page: where it names a prefix, only what may have it is read."""
-        status, parked = WANTED.get(self.state or "", (None, None))
+        status, parked = wanted(self.state)
         while page := coordinator.partitions(status, after, _PAGE, parked=parked, prefix=self.key_prefix):
             yield from filter(self._has_error, page)
             if len(page) < _PAGE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -31,6 +31,16 @@ from airflow_coordination.leases.supply import (
 from airflow_coordination.leases.writes import Create, NewPartition
 
 log = logging.getLogger(__name__)
+
+
+def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids of the DAGs that registered a source.
+
+    :param facts: what the store's registry knows of the source. Older code has written the newest DAG only, or none.
+    """
+    several = facts.get("dag_ids")
+    named = [facts.get("dag_id"), *(several if isinstance(several, list) else ())]
+    return frozenset(name for name in named if isinstance(name, str))
 
 
 class Creation(Participant):
@@ -103,9 +113,7 @@ class Creation(Participant):
         :param dag_id: Airflow's name of the DAG.
         """
         known = dict(self._settler.repeat("list the sources", self.store.sources)).get(self._source_id, {})
-        before = known.get("dag_ids")  # older code has written the newest one only
-        dags = {*(before if isinstance(before, list) else ()), known.get("dag_id", dag_id), dag_id}
-        self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted(dags)})
+        self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted({*dags_of(known), dag_id})})
 
     def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
         distinct, repeated = without_repeats(page)

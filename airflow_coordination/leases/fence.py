@@ -85,12 +85,14 @@ class Owner:
     @property
     def dag(self) -> str | None:
         """The dag id, ``None`` for owners that are no Airflow task."""
-        return self.instance.dag if self.instance else None
+        instance = self.instance
+        return instance.dag if instance else None
 
     @property
     def instance(self) -> TaskInstance | None:
         """The task instance with its parts decoded, ``None`` for owners that are no Airflow task."""
-        return TaskInstance(*map(unquote, self._parts)) if self._parts else None
+        parts = self._parts
+        return TaskInstance(*map(unquote, parts)) if parts else None
 
 
 @dataclass(frozen=True, slots=True)

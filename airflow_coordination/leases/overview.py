@@ -68,9 +68,6 @@ class Overview(Participant):
         :param prefix: only keys that begin so; others are not read.
         """
         check_limit(limit)
-        for name, text in (("after", after), ("prefix", prefix)):
-            if text:
-                check_key(text, name)
         return self._settler.repeat(
             "list partitions",
             lambda: page_of(self.store, self._source_id, status, after, limit, parked=parked, prefix=prefix),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus
@@ -23,7 +24,12 @@ def page_of(
     """Return a page as :meth:`~.port.PartitionStore.page` does, of the keys that begin with ``prefix``.
 
     Only keys that may have it are read, and one row for the key that is the prefix.
+
+    :raises InvalidKeyError: when no key can be ``after`` or ``prefix``.
     """
+    for name, text in (("after", after), ("prefix", prefix)):
+        if text:
+            check_key(text, name)
     if not prefix:
         return store.page(source, status, after, limit, parked=parked)
     first: list[Partition] = []

@@ -267,8 +267,9 @@ class InMemoryStore:
         with self._step() as now:
             living = [p for p in self._source(source).partitions.values() if not p.deleted]
         ahead = [due for p in living if (due := steps.due_at(p)) is not None and due > now]
-        found = Counter(_prospect(partition, now) for partition in living)
-        claimable = [p for p in living if _prospect(p, now) == "claimable"]
+        prospects = [(partition, _prospect(partition, now)) for partition in living]
+        found = Counter(prospect for _, prospect in prospects)
+        claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
         late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
         oldest = max((now - due for p in claimable if (due := steps.due_at(p)) is not None), default=None)
         return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest)

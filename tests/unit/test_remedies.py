@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from airflow_coordination.cli.standalone import parser
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.names import compose_source
@@ -12,7 +11,7 @@ from airflow_coordination.leases.remedies import about, command
 from airflow_coordination.stores import open_store
 from airflow_coordination.submission.lease_choice import LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
-from tests.unit.typed import words
+from tests.unit.typed import understood
 
 KEYS = [
     "2013-01",
@@ -28,13 +27,6 @@ KEYS = [
     "`id`",
     "!x",
 ]
-
-
-def understood(line):
-    """Return what the command line makes of a line that was typed into bash."""
-    typed = words(line)
-    assert typed[:2] == ["airflow", "coordination"]
-    return parser().parse_args(typed[2:])
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -1,6 +1,8 @@
-"""What a shell makes of a line that a person types."""
+"""What a shell, and our command line behind it, make of a line that a person types."""
 
 import subprocess
+
+from airflow_coordination.cli.standalone import parser
 
 
 def words(line):
@@ -12,3 +14,10 @@ def words(line):
         env={"LC_ALL": "C.UTF-8"},
     )
     return said.stdout.decode().split("\0")[:-1]
+
+
+def understood(line):
+    """Return what the command line makes of a line that was typed into bash."""
+    typed = words(line)
+    assert typed[:2] == ["airflow", "coordination"]
+    return parser().parse_args(typed[2:])

@@ -7,9 +7,8 @@ import pytest
 
 from airflow_coordination.cli import actions, selection
 from airflow_coordination.leases import PartitionStatus
-from tests.unit.cli.test_cli import HOSTILE, cli, flights, url
+from tests.unit.cli.conftest import HOSTILE
 
-__all__ = ["cli", "flights", "url"]
 KEYS = [f"2014-{number:02}" for number in range(1, 13)]
 
 

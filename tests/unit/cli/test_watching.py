@@ -11,9 +11,6 @@ from airflow_coordination.leases import SourceCoordinator, StoreUnavailableError
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-from tests.unit.cli.test_cli import cli, flights, url
-
-__all__ = ["cli", "flights", "url"]
 
 
 @pytest.fixture

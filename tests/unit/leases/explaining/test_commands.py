@@ -7,13 +7,12 @@ from airflow.cli import cli_parser
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from airflow_coordination.cli.standalone import parser
 from airflow_coordination.leases import Outcome, Partition, PartitionStatus, Reason
 from airflow_coordination.leases.explaining.facts import PersonsAct, Place, SourceFacts
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.unit.leases.explaining.values import HOUR, NOW, head, ring
-from tests.unit.typed import words
+from tests.unit.typed import understood, words
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
 keys = texts | st.sampled_from(HOSTILE_KEYS) | st.sampled_from(["-k", "--source", "it's", "x\n'\\'"])
@@ -66,7 +65,7 @@ def _understood(command, *, airflow=False):
     """Return what the command line makes of a command that was typed, as name, source, prefix and keys."""
     program, group, *typed = words(command)
     assert (program, group) == ("airflow", "coordination")
-    args = _airflows().parse_args([group, *typed]) if airflow else parser().parse_args(typed)
+    args = _airflows().parse_args([group, *typed]) if airflow else understood(command)
     found = getattr(args, "key", [])
     return typed[0], args.source, args.partition_prefix, found if isinstance(found, list) else [found]
 
