@@ -49,4 +49,21 @@ class Audit:
     why: str
 
 
-Record = PutHeads | EmptyHeads | Audit
+@dataclass(frozen=True, slots=True)
+class TenureEnded:
+    """A row of the history: the tenure that ran until this step, if one did.
+
+    Who held it and since when is in the partition as it was before the step, and how it ended in the ring after it;
+    only what neither knows is here.
+
+    :param error: why it failed, in short.
+    :param rows: rows that it has published.
+    :param bytes: bytes that it has published.
+    """
+
+    error: str | None = None
+    rows: int = 0
+    bytes: int = 0
+
+
+Record = PutHeads | EmptyHeads | Audit | TenureEnded

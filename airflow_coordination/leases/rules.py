@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
+from airflow_coordination.leases.names import holds_partitions
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -35,6 +36,8 @@ from airflow_coordination.leases.writes import (
 )
 
 LOST_LEASES_ERROR: Final = "lost its lease {} times without an ending"
+MAX_HISTORY_ERROR: Final = 500
+"""Characters of an error that the history keeps of each failure."""
 
 Changes = dict[str, Value]
 
@@ -106,6 +109,8 @@ def _ended(x: Algebra, p: Any, ending: tuple[Value, ...], now: Value) -> Changes
         "reopen_at": None,
         "owner": None,
         "ownership_timeout": None,
+        "acquired_at": None,
+        "owner_details": None,
         "confirmed": False,
         "last_op": op,
         "updated_at": now,
@@ -149,6 +154,8 @@ def _started(outcome: Outcome) -> Callable[[Algebra, Any, Any, Value], Changes]:
             "max_lost_leases": tenancy.max_lost_leases,
             "owner": tenancy.owner.text,
             "ownership_timeout": x.plus(now, tenancy.timeout),
+            "acquired_at": now,
+            "owner_details": tenancy.owner_details,
             "reopen_at": None,
             "available_at": None,
             "confirmed": False,
@@ -177,12 +184,16 @@ def _renewed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {**_longer(x, p, w, now), "confirmed": True}
 
 
-def _begun(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+def _written(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {**_longer(x, p, w, now), "last_op": w.op, "updated_at": now}
 
 
+def _begun(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {**_written(x, p, w, now), "owner_details": w.owner_details}
+
+
 def _saved(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
-    return {**_begun(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged}
+    return {**_written(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged}
 
 
 def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
@@ -203,7 +214,16 @@ def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return changes
 
 
+def _remembered(w: Any) -> Iterator[Record]:
+    """Yield the row of a tenure that may have run until this step; nobody asks who ran the supplier, and when."""
+    if holds_partitions(w.source):
+        yield TenureEnded()
+
+
 def _published(w: End) -> Iterator[Record]:
+    if holds_partitions(w.source):
+        failed = w.outcome is Outcome.FAILED and w.last_error
+        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)
     if w.heads:
         yield PutHeads(w.heads)
 
@@ -297,20 +317,22 @@ def _acted(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
 
 
 def _noted(w: Act) -> Iterator[Record]:
+    if w.seen.status is ASSIGNED:
+        yield from _remembered(w)
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key)
 
 
-ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST))
-ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST))
-RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN))
+ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), _remembered)
+ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), _remembered)
+RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), _remembered)
 ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)
 BEGIN: Final = Rule(chained, _begun)
 SAVE: Final = Rule(chained, _saved)
 END: Final = Rule(chained, _finished, _published)
-RECLAIM: Final = Rule(_reclaimable, _reclaimed)
+RECLAIM: Final = Rule(_reclaimable, _reclaimed, _remembered)
 REOPEN: Final = Rule(_reopenable, _reopened)
 ACT: Final = Rule(_as_seen, _acted, _noted)
 
