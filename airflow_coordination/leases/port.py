@@ -57,6 +57,10 @@ class PartitionStore(Protocol):
         """Whether :meth:`complete_and_acquire` is one commit."""
 
     @property
+    def keeps_history(self) -> bool:
+        """Whether :meth:`history` has a row of each tenure, written in the commit that ends it."""
+
+    @property
     def create_page(self) -> int:
         """How many partitions one :meth:`create` gets at most, so that it is done within a request's deadline."""
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
-from airflow_coordination.leases.names import holds_partitions
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import Record, of_action, of_ending, of_tenure
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -36,8 +35,6 @@ from airflow_coordination.leases.writes import (
 )
 
 LOST_LEASES_ERROR: Final = "lost its lease {} times without an ending"
-MAX_HISTORY_ERROR: Final = 500
-"""Characters of an error that the history keeps of each failure."""
 
 Changes = dict[str, Value]
 
@@ -214,20 +211,6 @@ def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return changes
 
 
-def _remembered(w: Any) -> Iterator[Record]:
-    """Yield the row of a tenure that may have run until this step; nobody asks who ran the supplier, and when."""
-    if holds_partitions(w.source):
-        yield TenureEnded()
-
-
-def _published(w: End) -> Iterator[Record]:
-    if holds_partitions(w.source):
-        failed = w.outcome is Outcome.FAILED and w.last_error
-        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)
-    if w.heads:
-        yield PutHeads(w.heads)
-
-
 # The sweep's.
 
 
@@ -316,25 +299,17 @@ def _acted(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     }
 
 
-def _noted(w: Act) -> Iterator[Record]:
-    if w.seen.status is ASSIGNED:
-        yield from _remembered(w)
-    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
-    if w.action is Action.RETRACT:
-        yield EmptyHeads(w.source, w.key)
-
-
-ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), _remembered)
-ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), _remembered)
-RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), _remembered)
+ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure)
+ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure)
+RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
 ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)
 BEGIN: Final = Rule(chained, _begun)
 SAVE: Final = Rule(chained, _saved)
-END: Final = Rule(chained, _finished, _published)
-RECLAIM: Final = Rule(_reclaimable, _reclaimed, _remembered)
+END: Final = Rule(chained, _finished, of_ending)
+RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
-ACT: Final = Rule(_as_seen, _acted, _noted)
+ACT: Final = Rule(_as_seen, _acted, of_action)
 
 RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,

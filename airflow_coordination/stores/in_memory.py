@@ -73,6 +73,7 @@ class InMemoryStore:
     """
 
     has_fused_step: Final = True
+    keeps_history: Final = True
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"

@@ -63,6 +63,10 @@ class ForwardingStore:
         return self.store.has_fused_step
 
     @property
+    def keeps_history(self) -> bool:  # noqa: D102
+        return self.store.keeps_history
+
+    @property
     def create_page(self) -> int:  # noqa: D102
         return self.store.create_page
 

@@ -70,6 +70,7 @@ class DynamoDBStore:
     """
 
     has_fused_step: Final = False
+    keeps_history: Final = False
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
 

@@ -83,6 +83,11 @@ class SqlStore(ABC):
         return self._ready().store_id
 
     @property
+    def keeps_history(self) -> bool:
+        """Whether a row of each tenure is written; ``history_retention=off`` says no."""
+        return self.database.history_retention is not None
+
+    @property
     @abstractmethod
     def description(self) -> str:
         """The store's address without credentials, for people."""
@@ -329,7 +334,7 @@ class SqlStore(ABC):
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""
-        if self.database.history_retention is not None:
+        if self.keeps_history:
             return step
         return replace(step, records=tuple(record for record in step.records if not isinstance(record, TenureEnded)))
 

@@ -49,12 +49,12 @@ def end_and_acquire(
     :param shape: of the ending.
     """
     done = owner.end(dialect, **shape)
-    ending = f"done AS ({done}){records.beside(dialect, done, kinds)}"
+    ended = records.beside(dialect, done, kinds)
     look = first_if_fresh if short else first_claimable
     key = _one_key() if by_key else look(dialect, new_first=new_first, only=_NOT_THE_ENDED)
     row = FREE if short else ROW
     following = acquire.acquire_found(dialect, key, also="EXISTS (SELECT 1 FROM done) AND", row=row)
     beside = records.beside(dialect, following, following_kinds, "following")
-    return f"""WITH {renamed(ending, "ended_")}, following AS ({following}){beside}
+    return f"""WITH {renamed(f"done AS ({done}){ended}", "ended_")}, following AS ({following}){beside}
         SELECT answer.applied, following.* FROM (SELECT count(*) AS applied FROM done) AS answer
         LEFT JOIN following ON true"""
