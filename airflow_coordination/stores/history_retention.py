@@ -10,6 +10,8 @@ from airflow_coordination.leases.errors import SettingsError
 
 OPTION: Final = "history_retention"
 OFF: Final = "off"
+_OFF: Final = (OFF, "false")
+"""YAML reads a bare ``off`` as false."""
 DEFAULT: Final = timedelta(days=30)
 
 _REMEDY: Final = f"Give whole days, such as {OPTION}={DEFAULT.days}, or {OPTION}={OFF}"
@@ -23,7 +25,7 @@ def retention_of(given: object, default: timedelta | None = DEFAULT) -> timedelt
     """
     if given is None:
         return default
-    if given is False or str(given).strip().lower() == OFF:  # YAML reads a bare off as false
+    if str(given).strip().lower() in _OFF:
         return None
     try:
         days = int(str(given))

@@ -21,8 +21,12 @@ from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import SOURCE, Workbench
 
 OLD = timedelta(days=31)
-COPIED = """INSERT INTO coordination_history SELECT source_identifier, source_partition_key, token, nonce, 'a copy', NULL,
-    NULL, 0, 'lost', 'op', 'UNASSIGNED', 0, NULL, 0, 0 FROM coordination_partitions RETURNING 1"""
+COPIED = """INSERT INTO coordination_history SELECT source_identifier, source_partition_key, token, nonce, 'a copy',
+    NULL, NULL, 0, 'lost', 'op', 'UNASSIGNED', 0, NULL, 0, 0 FROM coordination_partitions RETURNING 1"""
+
+
+MANY = """INSERT INTO coordination_history SELECT :source, 'k' || n, 1, 'n', NULL, NULL, NULL, n, 'lost', 'op',
+    'UNASSIGNED', 0, NULL, 0, 0 FROM generate_series(1, 20000) AS n"""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -145,15 +149,17 @@ def test_the_drivers_store_keeps_it_as_long(url: str) -> None:
     assert "history" not in store.description or "postgresql" in store.description
 
 
-@pytest.mark.parametrize("wrong", ["0", "-1", "1.5", "a month", "99999999"])
+@pytest.mark.parametrize("wrong", ["0", "-1", "1.5", "month", "99999999"])
 def test_what_is_no_number_of_days_is_refused(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(SettingsError, match="history_retention.*whole days.*history_retention=off"):
+    with pytest.raises(SettingsError, match=r"history_retention.*whole days.*history_retention=off"):
         open_store(f"sqlite:///{tmp_path}/store.db?history_retention={wrong}")
 
 
 @pytest.mark.postgres
 def test_it_is_read_and_thinned_by_index(postgres_store: SqlStore) -> None:
     dialect = postgres_store.database.dialect
+    for filled in (MANY, "ANALYZE coordination_history"):
+        postgres_store.database.fetch(Call("fill"), dialect.statement(filled), {"source": SOURCE})
     given = {"source": SOURCE, "key": "k", "limit": 9, "kept": 1}
     for text, index in (
         (records.list_history(dialect, one_key=True), "coordination_history_pkey"),
