@@ -17,6 +17,7 @@ AIRFLOW_SIDE = ("operators", "sensors", "triggers", "submission", "hooks", "link
 CLIENTS = {
     "": set(),
     "leases": set(),
+    "monitoring": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
@@ -32,6 +33,7 @@ NOT_LOADED = {
     "airflow_coordination.get_provider_info": HEAVY,
     "airflow_coordination.leases": HEAVY,
     "airflow_coordination.outputs": HEAVY,
+    "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
