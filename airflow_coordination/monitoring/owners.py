@@ -14,7 +14,7 @@ from airflow_coordination.leases.status import PartitionStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """One partition in somebody's hands. Times are the store's. What other software has written may lack any but the key.
+    """One partition in somebody's hands; times are the store's. What other software wrote may lack all but the key.
 
     :param key: the partition's.
     :param owner: who holds it, as ``partitionOwner`` shows it.
