@@ -11,7 +11,7 @@ import pytest
 from tests.house.tree import PACKAGE, ROOT, imported, is_standard, room_of
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
-AIRFLOW_SIDE = ("operators", "sensors", "triggers", "submission", "hooks", "links", "decorators", "board")
+AIRFLOW_SIDE = ("operators", "sensors", "triggers", "submission", "hooks", "links", "decorators", "board", "examples")
 
 # What each room may import that is not in the standard library. The rooms on the Airflow side have no such list.
 CLIENTS = {
@@ -24,7 +24,7 @@ CLIENTS = {
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},
     "duties": set(),
-    "cli": {"airflow", "rich", "yaml"},
+    "cli": {"airflow", "psutil", "rich", "yaml"},
     "testing": {"pytest"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
