@@ -16,7 +16,7 @@ from typing import Any
 
 from airflow.sdk import DAG
 
-from airflow_coordination import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from airflow.sdk import DAG, get_current_context, task
 
-from airflow_coordination import PartitionIdentifier
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.operators import CreatePartitionsOperator
 from airflow_coordination.sensors import PartitionsSensor
 

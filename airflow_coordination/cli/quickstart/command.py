@@ -15,8 +15,8 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.java import fitting_home
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow
-from airflow_coordination.cli.quickstart.example import ENVIRONMENT, FOLDER, STORE, Example
 from airflow_coordination.cli.quickstart.errors import QuickstartError
+from airflow_coordination.cli.quickstart.example import ENVIRONMENT, FOLDER, STORE, Example
 from airflow_coordination.cli.quickstart.run import run
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.spark.session import CLASSIC, installed

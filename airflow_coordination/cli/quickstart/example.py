@@ -138,9 +138,7 @@ class Example:
         if not record:
             taken += [path for path in (self.folder / name for name in _MADE) if path.exists()]
         if taken:
-            problem = (
-                f"{taken[0]} is there already, and quickstart has not written it, or somebody has changed it since"
-            )
+            problem = f"{taken[0]} is there, and quickstart has not written it, or somebody has changed it since"
             raise QuickstartError(problem, "Move it away, or use another folder: --dags-folder")
 
     def _forget_others(self, contents: Mapping[str, bytes]) -> None:
