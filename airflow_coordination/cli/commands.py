@@ -13,6 +13,7 @@ from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
+from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.leases.writes import Action
 
@@ -73,6 +74,13 @@ _PAGING: Final = (
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
+)
+_OWNERS: Final = (
+    _option("--source", help="Only this source"),
+    PREFIX,
+    _option("--after", metavar="KEY", help="With a source: start after this key"),
+    _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
+    OUTPUT,
 )
 _METRICS: Final = (
     _option("--source", help="Only this source"),
@@ -140,6 +148,8 @@ COMMANDS: Final = (
     ),
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
+    Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),

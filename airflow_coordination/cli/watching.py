@@ -4,68 +4,16 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import escape
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
-from airflow_coordination.leases.results import Outlook
-
-WINDOW: Final = timedelta(minutes=5)
-"""The rate is that of the newest looks, as far as they go back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look has seen.
-
-    :param outlook: how many partitions are in each state.
-    :param per_minute: how many were completed a minute since the oldest look of the window; ``None`` at the first.
-    """
-
-    outlook: Outlook
-    per_minute: float | None
-
-    @property
-    def left(self) -> int:
-        """How many partitions are still to be worked on without a person's help."""
-        return self.outlook.claimable + self.outlook.assigned + self.outlook.waiting
-
-    @property
-    def total(self) -> int:
-        """How many partitions there are."""
-        return self.left + self.outlook.parked + self.outlook.completed
-
-    @property
-    def remaining(self) -> timedelta | None:
-        """How long the rest takes at this rate, ``None`` where nothing moves."""
-        if not self.left:
-            return timedelta(0)
-        return timedelta(minutes=self.left / self.per_minute) if self.per_minute and self.per_minute > 0 else None
-
-    def __str__(self) -> str:
-        seen = self.outlook
-        states = (
-            f"{seen.completed} of {self.total} completed, {seen.assigned} assigned, {seen.claimable} claimable, "
-            f"{seen.waiting} waiting, {seen.parked} parked"
-        )
-        return f"{states}; {self._ahead()}"
-
-    def _ahead(self) -> str:
-        if not self.left:
-            return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
-        if self.per_minute is None:
-            return "the rate is known at the next look"
-        if self.remaining is None:
-            return "nothing was completed since this began"
-        return f"{self.per_minute:.1f} a minute, about {timedelta(seconds=round(self.remaining.total_seconds()))} left"
+from airflow_coordination.monitoring.progress import Pace, Progress
 
 
 @dataclass(slots=True)
@@ -78,28 +26,23 @@ class Watcher:
 
     coordinator: SourceCoordinator
     clock: Clock = field(default_factory=SystemClock)
-    _past: deque[tuple[float, int]] = field(default_factory=deque)
+    _pace: Pace = field(default_factory=Pace)
 
-    def look(self) -> Look:
+    def look(self) -> Progress:
         """Return what is to be seen now."""
-        outlook, at = self.coordinator.outlook(), self.clock.monotonic()
-        while self._past and at - self._past[0][0] > WINDOW.total_seconds():
-            self._past.popleft()
-        self._past.append((at, outlook.completed))
-        since, before = self._past[0]
-        return Look(outlook, (outlook.completed - before) * 60 / (at - since) if at > since else None)
+        return self._pace.progress(self.coordinator.outlook(), self.clock.monotonic())
 
-    def looks(self, interval: float, most: int | None) -> Iterator[Look | StoreUnavailableError]:
+    def looks(self, interval: float, most: int | None) -> Iterator[Progress | StoreUnavailableError]:
         """Yield a look every ``interval`` seconds until nothing is left to do; an outage is seen, and waited for."""
         done = 0
         while True:
             try:
-                seen: Look | StoreUnavailableError = self.look()
+                seen: Progress | StoreUnavailableError = self.look()
             except StoreUnavailableError as error:
                 seen = error
             yield seen
             done += 1
-            if done == most or (isinstance(seen, Look) and not seen.left):
+            if done == most or (isinstance(seen, Progress) and not seen.left):
                 return
             self.clock.sleep(interval)
 
@@ -123,7 +66,7 @@ def watch(context: CommandContext, args: Namespace) -> None:
                 print(look, flush=True)
 
 
-def _draw(looks: Iterator[Look | StoreUnavailableError], source: str) -> None:
+def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str) -> None:
     """Draw a bar, and below it the words, which a narrow terminal wraps; during an outage the bar stays as it was."""
     from rich.console import Group
     from rich.live import Live
@@ -134,6 +77,6 @@ def _draw(looks: Iterator[Look | StoreUnavailableError], source: str) -> None:
     bar = ProgressBar(total=1, completed=0)
     with Live(auto_refresh=False) as live:
         for look in looks:
-            if isinstance(look, Look):
+            if isinstance(look, Progress):
                 bar.update(look.outlook.completed, look.total or 1)
             live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}"))), refresh=True)

@@ -72,4 +72,20 @@ MUTANTS = (
         "people: a folder that was never an Airflow of its own is removed",
         _example("test_a_home_that_is_no_airflow_of_its_own_is_never_removed"),
     ),
+    Mutant(
+        "any ending before began this tenure",
+        "monitoring.owners",
+        "before.at if before is not None and before.op == partition.nonce else None",
+        "before.at if before is not None else None",
+        "people: a lease is said to be held since somebody else gave it up",
+        Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
+    ),
+    Mutant(
+        "the last page of owners is never the last",
+        "monitoring.owners",
+        "after=held[-1].key if len(found) > limit else None",
+        "after=held[-1].key if held else None",
+        "people: there is said to be more where there is not",
+        Tested("tests/unit/monitoring/test_owners.py::test_page_by_page"),
+    ),
 )

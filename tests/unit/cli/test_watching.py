@@ -5,10 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.cli import watching
-from airflow_coordination.cli.watching import Look, Watcher
+from airflow_coordination.cli.watching import Watcher
 from airflow_coordination.leases import SourceCoordinator, StoreUnavailableError
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.progress import WINDOW, Progress
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 
@@ -47,7 +46,7 @@ def test_the_rate_is_that_of_the_newest_looks(source, clock):
     assert str(seen) == (
         "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; 3.0 a minute, about 0:01:20 left"
     )
-    clock.advance(watching.WINDOW + timedelta(seconds=1))
+    clock.advance(WINDOW + timedelta(seconds=1))
     assert watcher.look().per_minute is None  # what is older than the window says nothing any more
 
 
@@ -87,7 +86,7 @@ def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
     monkeypatch.setattr(source, "outlook", broken_once)
     first, second = Watcher(source, clock).looks(2.0, 2)
     assert "the server is gone" in str(first)
-    assert isinstance(second, Look)
+    assert isinstance(second, Progress)
 
 
 def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
@@ -127,7 +126,3 @@ def test_what_cannot_be_watched_is_refused(flights, cli, argv, message):
     code, _, err = cli("watch", "--source", "flights", *argv)
     assert code == 1
     assert message in err
-
-
-def test_a_remainder_without_partitions_is_done():
-    assert Look(Outlook(), None).remaining == timedelta(0)
