@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import escape
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
+from airflow_coordination.leases.explaining.wording import holder, span
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.monitoring.owners import Holding, Owners, owners
 from airflow_coordination.monitoring.progress import Pace, Progress
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+OWNERS: Final = 8
+"""So many owners are shown below the bar."""
 
 
 @dataclass(slots=True)
@@ -60,14 +70,20 @@ def watch(context: CommandContext, args: Namespace) -> None:
     looks = watcher.looks(args.interval, args.looks)
     with suppress(KeyboardInterrupt):
         if sys.stdout.isatty():
-            _draw(looks, args.source)
+            _draw(looks, args.source, lambda: _held(watcher.coordinator))
         else:
             for look in looks:
                 print(look, flush=True)
 
 
-def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str) -> None:
-    """Draw a bar, and below it the words, which a narrow terminal wraps; during an outage the bar stays as it was."""
+def _held(coordinator: SourceCoordinator) -> Owners:
+    """Return who holds the first few partitions."""
+    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    return owners(coordinator.store, identifier, OWNERS)
+
+
+def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: Callable[[], Owners]) -> None:
+    """Draw a bar, the words, which a narrow terminal wraps, and the owners; in an outage bar and owners stay."""
     from rich.console import Group
     from rich.live import Live
     from rich.padding import Padding
@@ -75,8 +91,30 @@ def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str) -> Non
     from rich.text import Text
 
     bar = ProgressBar(total=1, completed=0)
+    whose: RenderableType = ""
     with Live(auto_refresh=False) as live:
         for look in looks:
             if isinstance(look, Progress):
                 bar.update(look.outlook.completed, look.total or 1)
-            live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}"))), refresh=True)
+                with suppress(StoreUnavailableError):  # the next look says it
+                    whose = _table(held())
+            live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}")), whose), refresh=True)
+
+
+def _table(page: Owners) -> RenderableType:
+    """Return a line for each of the first few who hold something, and whether there are more."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for held in page.held:
+        table.add_row(*(Text(escape(text)) for text in (held.key, holder(held.owner), _left(held))))
+    if page.after is not None:
+        table.add_row(Text("…"), Text("and others: airflow coordination owners"))
+    return table
+
+
+def _left(held: Holding) -> str:
+    if held.left is None:
+        return "a lease without an end"
+    return "its lease is over" if held.expired else f"{span(held.left)} left"
