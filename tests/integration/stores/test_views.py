@@ -17,6 +17,7 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import from_micros
 from airflow_coordination.leases.explaining.facts import PLACES
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import indexes
@@ -133,6 +134,22 @@ def test_d_what_is_counted_in_indexes_is_exact(store: SqlStore) -> None:
         S.COMPLETED: completed,
     }
     assert found != Outlook()
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_d_owners_come_page_by_page(store: SqlStore) -> None:
+    """D: each page is the page of what is ASSIGNED, whose plan is looked at above."""
+    keys, after = list[str](), None
+    while True:
+        page = owners(store, STORED, 77, after)
+        keys += [held.key for held in page.held]
+        after = page.after
+        if after is None:
+            break
+        assert len(page.held) == 77
+    assert len(keys) == len(set(keys)) == SourceCoordinator(store, SOURCE, "o").counts()[S.ASSIGNED]
+    assert keys == sorted(keys)
 
 
 SHOWN = "SELECT source_partition_key FROM coordination_partitions WHERE source_identifier = %s AND {} ORDER BY 1"
