@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
@@ -68,6 +68,11 @@ class Overview(Participant):
             "read the history", lambda: self.store.history(self._source_id, check_key(key), limit)
         )
         return with_ring(stored, self._settler.read(self._source_id, key))[-limit:]
+
+    def actions(self, key: str) -> Sequence[dict[str, Any]]:
+        """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``."""
+        check_key(key)
+        return self._settler.repeat("read the audit", lambda: self.store.audit(self._source_id, key))
 
     def past_tenures(self, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the tenures of this source that ended last, the newest first.
