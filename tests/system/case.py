@@ -121,7 +121,8 @@ class Case:
         return free, gone
 
     def see_it_completed(self) -> None:
-        """Wait until the next owner has done the rest."""
+        """Let the next owner start, and wait until it has done the rest."""
+        self.airflow.unpause(self.name)
         if self.event.next_owner == NEXT_RUN:
             self.airflow.trigger(self.name)
         wait_for(lambda: str(self.partition.status) == "COMPLETED", 300, f"{self.name} is completed")
