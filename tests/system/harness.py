@@ -178,3 +178,11 @@ def marked(name: str, text: str) -> list[psutil.Process]:
         for one in psutil.process_iter(["environ", "cmdline", "name"])
         if text in (one.info["environ"] or {}).get(name, "")
     ]
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Return whether a process has ended: one that nobody waits for, as standalone does not, stays a zombie."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
