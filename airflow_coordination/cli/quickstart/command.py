@@ -24,6 +24,7 @@ from airflow_coordination.stores import open_store
 
 _BOARD: Final = "AIRFLOW__COORDINATION__BOARD_CONNECTIONS"
 _HOME: Final = "airflow"
+_ODD: Final = frozenset("?%")
 _INTERRUPTED: Final = 130
 
 
@@ -59,6 +60,9 @@ def _write(context: CommandContext, args: Namespace) -> int:
 
 def _run(args: Namespace) -> int:
     here = Path.cwd()
+    if odd := set(str(here)) & _ODD:
+        problem = f"cannot run in {here}: Airflow's SQLite does not bear {' '.join(sorted(odd))} in a path"
+        raise QuickstartError(f"quickstart {problem}", "Use another directory")
     example = Example(_folder(args.dags_folder) or here / "dags")
     with _alone(example):
         spark = _write_files(example, {_BOARD: STORE}, spark=not args.no_spark, home=here / _HOME)

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
+from urllib.parse import quote
 
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 
@@ -26,7 +27,7 @@ MARK: Final = ".coordination_quickstart"
 _EXAMPLES: Final = "airflow_coordination.examples"
 _DAGS: Final = {True: "sales.py", False: "sales_without_spark.py"}
 _JOB: Final = "sales_job.py"
-_MADE: Final = (*(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-queue")), "published")
+_MADE: Final = (*(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-journal", "-queue")), "published")
 """What comes to lie beside the files while the example runs."""
 _MONTHS: Final = range(1, 7)
 
@@ -57,7 +58,7 @@ class Example:
     @property
     def store(self) -> str:
         """The URL of its store."""
-        return f"sqlite:///{self.folder / 'coordination.db'}"
+        return f"sqlite:///{quote(str(self.folder / 'coordination.db'))}"
 
     @property
     def was_written(self) -> bool:
