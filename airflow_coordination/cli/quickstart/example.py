@@ -65,6 +65,15 @@ class Example:
         """Whether it is there."""
         return (self.folder / RECORD).is_file()
 
+    @property
+    def home(self) -> Path | None:
+        """The home of the Airflow that was made for it, ``None`` when none was, or when it is not that any more.
+
+        :raises QuickstartError: when the record of what was written cannot be read.
+        """
+        home = self._record().get("home")
+        return Path(home) if home and (Path(home) / MARK).is_file() else None
+
     def connections(self) -> dict[str, str]:
         """Return the connections that its DAG names, as Airflow reads them from the environment."""
         store = {"conn_type": "coordination", "host": self.store}
@@ -108,8 +117,8 @@ class Example:
         record = self._record()
         kept = [path for path, digest in self._recorded(record) if path.exists() and not _is(path, digest)]
         mine = [path for path, digest in self._recorded(record) if _is(path, digest)]
-        if (home := record.get("home")) and (Path(home) / MARK).is_file():
-            rmtree(home)
+        if self.home is not None:
+            rmtree(self.home)
         for path in [*mine, *(self.folder / name for name in _MADE), *self._compiled()]:
             _remove(path)
         (self.folder / RECORD).unlink()

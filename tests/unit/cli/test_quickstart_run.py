@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import psutil
 import pytest
 
 from airflow_coordination.cli.quickstart import run as running
 from airflow_coordination.cli.quickstart.airflow_api import AirflowApi
-from airflow_coordination.cli.quickstart.airflow_process import MARK, OwnAirflow
+from airflow_coordination.cli.quickstart.airflow_process import MARK, OwnAirflow, end_all
 from airflow_coordination.cli.quickstart.errors import QuickstartError
+from airflow_coordination.cli.quickstart.example import Example
+from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
 
@@ -73,6 +77,39 @@ def test_an_airflow_that_ends_by_itself(airflow):
     with pytest.raises(QuickstartError, match=r"Airflow ended by itself, with code 3\. See .*standalone\.log") as said:
         running._Waiting(airflow, process, time.monotonic() + 60).until(lambda: False, "nothing")
     assert said.value.log == "what went before\nwhat it died of\n"
+
+
+def started_with(home):
+    command = [sys.executable, "-c", "import signal; print('here', flush=True); signal.pause()"]
+    started = subprocess.Popen(command, env={**os.environ, MARK: str(home)}, stdout=subprocess.PIPE, text=True)
+    started.stdout.readline()
+    return started
+
+
+def test_what_one_that_was_killed_has_left_is_ended_and_nothing_else(tmp_path):
+    left, other = started_with(tmp_path / "home"), started_with(tmp_path / "home2")
+    try:
+        end_all(tmp_path / "home")
+        assert not psutil.pid_exists(left.pid)
+        assert other.poll() is None
+    finally:
+        for each in (left, other):
+            each.kill()
+            each.communicate()
+
+
+def test_cleaning_ends_it_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = Example(tmp_path / "dags")
+    example.write({}, with_spark=False, home=tmp_path / "airflow")
+    left = started_with(tmp_path / "airflow")
+    try:
+        assert main(["quickstart", "--clean"]) == 0
+        assert not psutil.pid_exists(left.pid)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        left.kill()
+        left.communicate()
 
 
 def test_time_that_is_over(airflow, process):
