@@ -11,6 +11,7 @@ from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watc
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
+from airflow_coordination.cli.history import print_history
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.overview import print_owners, print_sources
@@ -152,6 +153,18 @@ COMMANDS: Final = (
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
+    Command(
+        "history",
+        "What happened to one partition: who held it, how that ended, and what people did",
+        print_history,
+        (
+            SOURCE,
+            PREFIX,
+            KEY,
+            _option("--limit", type=int, default=100, help="So many of the newest tenures (default: 100)"),
+            OUTPUT,
+        ),
+    ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
     _action(Action.REOPEN, "Make a closed or parked partition claimable now"),

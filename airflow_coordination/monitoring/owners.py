@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from airflow_coordination.leases.fence import Fence, Owner, TaskInstance
 from airflow_coordination.leases.names import check_key, check_limit
@@ -24,6 +26,7 @@ class Holding:
     :param wrote_at: when the owner acquired it, began to work on it or saved progress last; a renewal is no such thing.
     :param heard: whether the owner has renewed the lease or written anything at all.
     :param expires_at: when the lease ends unless it is renewed; ``None`` for one without an end.
+    :param facts: what the owner's driver has said of itself: ``application`` and ``url`` of its Spark application.
     :param left: how long that is from now on; not above zero for a lease that has ended and that nobody has taken yet.
     """
 
@@ -35,6 +38,7 @@ class Holding:
     heard: bool
     expires_at: datetime | None
     left: timedelta | None
+    facts: Mapping[str, Any]
 
     @property
     def task(self) -> TaskInstance | None:
@@ -91,15 +95,19 @@ def _holding(partition: Partition, now: datetime) -> Holding:
         heard=partition.confirmed or partition.last_op != partition.nonce,
         expires_at=ends,
         left=ends - now if ends else None,
+        facts=partition.owner_facts,
     )
 
 
 def _since(partition: Partition) -> datetime | None:
     """Return when a tenure began, as far as the partition tells.
 
-    Until its owner writes, that was the last write. And who takes a partition over ends the tenure before in that step.
+    Where older code has acquired it: until its owner writes, that was the last write; and who takes a partition over
+    ends the tenure before in that step. A start before the ending before it is what older code has left there.
     """
+    last = partition.ending_at(partition.token - 1)
+    if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):
+        return partition.acquired_at
     if partition.last_op == partition.nonce:
         return partition.updated_at
-    before = partition.ending_at(partition.token - 1)
-    return before.at if before is not None and before.op == partition.nonce else None
+    return last.at if last is not None and last.op == partition.nonce else None
