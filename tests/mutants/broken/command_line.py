@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "any ending before began this tenure",
         "monitoring.owners",
-        "before.at if before is not None and before.op == partition.nonce else None",
-        "before.at if before is not None else None",
+        "last.at if last is not None and last.op == partition.nonce else None",
+        "last.at if last is not None else None",
         "people: a lease is said to be held since somebody else gave it up",
         Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
     ),
