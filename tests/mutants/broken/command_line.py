@@ -81,6 +81,14 @@ MUTANTS = (
         Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
     ),
     Mutant(
+        "what older code has left began this tenure",
+        "monitoring.owners",
+        "if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):",
+        "if partition.acquired_at:",
+        "people: a lease is said to be held since somebody else acquired it",
+        Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
+    ),
+    Mutant(
         "the last page of owners is never the last",
         "monitoring.owners",
         "after=held[-1].key if len(found) > limit else None",
