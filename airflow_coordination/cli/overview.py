@@ -64,6 +64,8 @@ def _held(source: str, prefix: str | None, held: Holding) -> Row:
         "wrote_at": held.wrote_at,
         "expires_at": held.expires_at,
         "seconds_left": None if held.left is None else held.left // _SECOND,
+        "spark": held.facts.get("application"),
+        "spark_ui": held.facts.get("url"),
     }
 
 

@@ -67,8 +67,8 @@ MUTANTS = (
     Mutant(
         "quickstart believes its record of a home",
         "cli.quickstart.example",
-        '(home := record.get("home")) and (Path(home) / MARK).is_file()',
-        'home := record.get("home")',
+        "return Path(home) if home and (Path(home) / MARK).is_file() else None",
+        "return Path(home) if home else None",
         "people: a folder that was never an Airflow of its own is removed",
         _example("test_a_home_that_is_no_airflow_of_its_own_is_never_removed"),
     ),
