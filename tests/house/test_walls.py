@@ -23,6 +23,7 @@ CLIENTS = {
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},
     "duties": set(),
+    "monitoring": set(),
     "cli": {"airflow", "rich", "yaml"},
     "testing": {"pytest"},
 }
@@ -35,6 +36,7 @@ NOT_LOADED = {
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
+    "airflow_coordination.monitoring": HEAVY | {"rich"},
     "airflow_coordination.spark": HEAVY - {"pyspark", "sqlalchemy"},
     "airflow_coordination.testing": HEAVY,
     "airflow_coordination.cli": HEAVY,
