@@ -11,8 +11,11 @@ from fastapi.responses import JSONResponse
 
 from airflow_coordination.board import reading
 from airflow_coordination.board.authentication import AUTHENTICATED, User
+from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
 from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
+from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
+from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
 
 MOST_ROWS: Final = 1_000
@@ -29,7 +32,7 @@ _HEADERS: Final = {
 Store = Annotated[str, Query(description="The id of the store's connection")]
 Source = Annotated[str, Query(description="The stored source identifier, as the overview gives it")]
 
-routes = APIRouter()
+routes = APIRouter(route_class=ConditionalRoute)
 
 
 @routes.get(f"{API}/sources")
@@ -40,6 +43,7 @@ def sources(user: User) -> Overview:
 
 @routes.get(f"{API}/partitions")
 def partitions(
+    response: Response,
     user: User,
     store: Store,
     source: Source,
@@ -49,13 +53,15 @@ def partitions(
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> PartitionPage:
     """Return a page of a source's partitions in byte order of their keys."""
-    return reading.page(user, store, source, status, prefix, after, limit)
+    return _timed(response, reading.page(user, store, source, status, prefix, after, limit))
 
 
 @routes.get(f"{API}/partition")
-def partition(user: User, store: Store, source: Source, key: Annotated[str, Query()]) -> PartitionView:
+def partition(
+    response: Response, user: User, store: Store, source: Source, key: Annotated[str, Query()]
+) -> PartitionView:
     """Return one partition. A key may hold any character, so it is no part of the path."""
-    return reading.partition(user, store, source, key)
+    return _timed(response, reading.partition(user, store, source, key))
 
 
 @routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
@@ -64,6 +70,11 @@ def static(name: str) -> Response:
     if name not in _NAMES:
         raise HTTPException(404, "There is no such file")
     return Response((_STATIC / name).read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+
+def _timed(response: Response, read: Read[Body]) -> Body:
+    response.headers[STORE_TIME] = read.now.isoformat()
+    return read.body
 
 
 def create_app() -> FastAPI:
@@ -78,7 +89,7 @@ def create_app() -> FastAPI:
     )
     app.include_router(routes)
     app.middleware("http")(_protected)
-    app.exception_handler(reading.NotVisibleError)(_not_found)
+    app.exception_handler(NotVisibleError)(_not_found)
     app.exception_handler(StoreDoesNotAnswerError)(_unavailable)
     app.exception_handler(InvalidInputError)(_refused)
     return app

@@ -19,7 +19,10 @@ class State(StrEnum):
 
 
 class SourceView(BaseModel):
-    """A source in numbers; each partition is counted in one state."""
+    """A source in numbers; each partition is counted in one state.
+
+    ``now`` is the store's clock when it was counted, ``counted_at`` the API server's.
+    """
 
     store: str
     source: str
@@ -31,6 +34,8 @@ class SourceView(BaseModel):
     claimable: int
     overdue: int
     next_due: datetime | None
+    now: datetime
+    counted_at: datetime
 
 
 class StoreView(BaseModel):
@@ -41,7 +46,6 @@ class StoreView(BaseModel):
 
     connection: str
     problem: str | None = None
-    now: datetime | None = None
     sources: list[SourceView] = []
 
 
@@ -68,7 +72,6 @@ class PartitionRow(BaseModel):
 class PartitionPage(BaseModel):
     """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page."""
 
-    now: datetime
     partitions: list[PartitionRow]
     after: str | None
 
@@ -111,7 +114,6 @@ class ExplanationView(BaseModel):
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes."""
 
-    now: datetime
     summary: PartitionRow
     explanation: ExplanationView
     may_act: bool

@@ -44,16 +44,17 @@ export const To = ({ to, children }) => h(Link, { asChild: true, colorPalette: "
 
 export const Key = ({ text }) => h(Text, { as: "code", fontFamily: "mono", wordBreak: "break-all", whiteSpace: "pre-wrap" }, visible(text));
 
-export function Problem({ children }) {
-  return h(Alert.Root, { status: "error", role: "alert", my: 2 }, h(Alert.Indicator), h(Alert.Title, null, children));
+export function Problem({ login, children }) {
+  return h(Alert.Root, { status: "error", role: "alert", my: 2 }, h(Alert.Indicator), h(Alert.Title, null, children,
+    login && h(Link, { href: login, ml: 2, textDecoration: "underline" }, "Log in")));
 }
 
 export const Empty = ({ children }) => h(Text, { color: "fg.muted", py: 4 }, children);
 
 /** Shows what was read, its error above it, or that it is on its way. */
-export function Read({ data, error, children }) {
+export function Read({ data, error, children, ...times }) {
   if (!data && !error) return h(Spinner, { size: "sm", "aria-label": "Loading" });
-  return h(Fragment, null, error && h(Problem, null, error), data && children(data));
+  return h(Fragment, null, error && h(Problem, { login: error.login }, error.message), data && children(data, times));
 }
 
 export function Rows({ heads, rows }) {

@@ -12,11 +12,12 @@ const OVERVIEW = 10_000; // milliseconds between two reads: it counts every sour
 const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
 
 export function Overview() {
-  return h(Read, useLive("sources", {}, OVERVIEW), ({ stores }) => h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store }))));
+  return h(Read, useLive("sources", {}, OVERVIEW), ({ stores }, { served }) =>
+    h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store, served }))));
 }
 
-function Store({ store }) {
-  const { connection, problem, now, sources } = store;
+function Store({ store, served }) {
+  const { connection, problem, sources } = store;
   return h(
     Box,
     null,
@@ -24,18 +25,20 @@ function Store({ store }) {
     problem && h(Problem, null, problem),
     !problem && !sources.length &&
       h(Empty, null, "No source here belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
-    sources.map((source) => h(Source, { key: source.source, source, now })),
+    sources.map((source) => h(Source, { key: source.source, source, served })),
   );
 }
 
-function Source({ source, now }) {
+function Source({ source, served }) {
   const here = { store: source.store, source: source.source };
+  const isOld = served - new Date(source.counted_at) > OVERVIEW;
   return h(
     Box,
     { borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
     h(HStack, { justify: "space-between", mb: 2 },
       h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(source.name)), source.prefix && ` (${visible(source.prefix)})`),
-      h(Text, { color: "fg.muted", fontSize: "sm" }, source.next_due && "next due ", h(When, { at: source.next_due, now }), source.overdue ? ` · ${source.overdue} overdue` : "")),
+      h(Text, { color: "fg.muted", fontSize: "sm" }, source.next_due && "next due ", h(When, { at: source.next_due, now: source.now }), source.overdue ? ` · ${source.overdue} overdue` : "",
+        isOld && h(Text, { as: "span" }, " · counted ", h(When, { at: source.counted_at, now: served })))),
     h(Bar, { counts: source.counts }),
     h(HStack, { wrap: "wrap", mt: 2 },
       STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: source.counts[status] })))),
@@ -52,7 +55,7 @@ export function Partitions({ place, go }) {
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, prefix }, chosen: status }),
       h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
-    h(Read, read, ({ partitions, now, after: next }) => h(
+    h(Read, read, ({ partitions, after: next }, { now }) => h(
       Stack,
       null,
       partitions.length
@@ -90,22 +93,22 @@ function Search({ prefix, search }) {
 
 export function Partition({ place }) {
   const { store, source, key } = place;
-  return h(Read, useLive("partition", { store, source, key }), (found) => h(
+  return h(Read, useLive("partition", { store, source, key }), (found, { now }) => h(
     Stack,
     { gap: 5 },
     h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
     h(Why, found.explanation),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
-    h(Rows, { heads: ["Field", "Value"], rows: facts(found) }),
+    h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
       heads: ["Token", "Outcome", "When"],
-      rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now: found.now })]) })),
+      rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now })]) })),
     found.actions.length > 0 && h(Section, { title: "What people did" }, h(Rows, {
       heads: ["Action"],
       rows: found.actions.map((one, place) => [place, visible(Object.entries(one.fields).map(([name, value]) => `${name}: ${value}`).join(", "))]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
-      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now: found.now })]) })),
+      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
@@ -117,7 +120,7 @@ const Why = ({ sentence, next, command }) => h(Box, { as: "section", "aria-label
   next && h(Text, null, visible(next)),
   command && h(Text, { color: "fg.muted" }, "Type: ", h(Key, { text: command })));
 
-function facts({ summary, now, ...found }) {
+function facts({ summary, ...found }, now) {
   const times = ["available_at", "reopen_at", "created_at", "updated_at"].map((name) => [name, found[name] && h(When, { at: found[name], now })]);
   const said = [["next", summary.next], ["next_at", summary.next_at && h(When, { at: summary.next_at, now })], ["owner", summary.owner && visible(summary.owner)],
     ["failures", summary.failures], ["lost_leases", summary.lost_leases], ["closed", summary.closed], ["priority", found.priority], ["fence", found.fence], ...times];

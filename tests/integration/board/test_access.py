@@ -90,9 +90,29 @@ def test_who_may_edit_one_of_two_dags_sees_and_may_not_act(client, flights, toke
     assert source["may_act"] is False
 
 
-@pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}])
-def test_a_source_without_a_dag_that_exists_is_nobodys(client, flights, token, facts):
+NO_DAG = pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}], ids=["none", "removed"])
+
+
+@NO_DAG
+@pytest.mark.parametrize(("role", "teams"), [("viewer", ["ours"]), ("user", ["theirs"]), ("user", [])])
+def test_a_source_without_a_dag_that_exists_is_not_there(client, flights, token, facts, role, teams):
     """SimpleAuthManager says yes to a DAG that does not exist."""
     flights.register(**facts)
     for route in OF_A_SOURCE:
-        assert ask(client, route, token("admin", ["ours"])).status_code == 404
+        assert ask(client, route, token(role, teams)).status_code == 404
+
+
+@NO_DAG
+@pytest.mark.parametrize(("role", "teams"), [("admin", []), ("user", ["ours"])])
+def test_a_source_without_a_dag_that_exists_is_theirs_who_may_edit_all(client, flights, token, facts, role, teams):
+    """There is one team only: whoever is of it may edit all DAGs."""
+    flights.register(**facts)
+    [source] = ask(client, ("GET", "/api/v1/sources", []), token(role, teams)).json()["stores"][0]["sources"]
+    assert source["may_act"] is True
+
+
+def test_a_dag_that_was_removed_forbids_nothing(client, flights, token):
+    flights.register(dag_ids=[TEAM_DAG, "no_such_dag"])
+    for teams, seen in ((["ours"], [True]), (["theirs"], [])):
+        answer = ask(client, ("GET", "/api/v1/sources", []), token("user", teams))
+        assert [one["may_act"] for one in answer.json()["stores"][0]["sources"]] == seen

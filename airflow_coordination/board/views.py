@@ -1,0 +1,92 @@
+"""What was read, in the words of the API."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_coordination.board.counting import Counted
+from airflow_coordination.board.models import (
+    ActionView,
+    EndingView,
+    ExplanationView,
+    HeadView,
+    PartitionRow,
+    PartitionView,
+    SourceView,
+    State,
+)
+from airflow_coordination.board.visibility import VisibleSource
+from airflow_coordination.leases.explaining.explanation import Explanation
+from airflow_coordination.leases.explaining.facts import MOST_HEADS
+from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.monitoring.states import by_state
+from airflow_coordination.monitoring.summaries import summary
+
+
+def source_view(connection: str, seen: VisibleSource, counted: Counted) -> SourceView:
+    """Return a source in numbers."""
+    prefix, name, _ = split_source(seen.identifier)
+    outlook = counted.outlook
+    return SourceView(
+        store=connection,
+        source=seen.identifier,
+        name=name,
+        prefix=prefix,
+        dags=sorted(seen.dags),
+        may_act=seen.may_act,
+        counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
+        claimable=outlook.claimable,
+        overdue=outlook.overdue,
+        next_due=outlook.next_due,
+        now=counted.now,
+        counted_at=counted.at,
+    )
+
+
+def row(partition: Partition, now: datetime) -> PartitionRow:
+    """Return a partition in a list.
+
+    :param now: the store's clock.
+    """
+    return PartitionRow.model_validate(summary(partition, now))
+
+
+def partition_view(
+    store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, now: datetime
+) -> PartitionView:
+    """Return one partition with its endings, people's actions and head records."""
+    return PartitionView(
+        summary=row(found, now),
+        explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
+        may_act=seen.may_act,
+        priority=found.priority,
+        fence=str(found.fence) if found.fence else None,
+        max_lost_leases=found.max_lost_leases,
+        payload=found.payload_text,
+        progress=found.progress_text,
+        available_at=found.available_at,
+        reopen_at=found.reopen_at,
+        created_at=found.created_at,
+        updated_at=found.updated_at,
+        endings=[
+            EndingView(token=one.fence.token, outcome=one.outcome, at=one.at, closed_count=one.closed_count)
+            for one in found.endings
+        ],
+        actions=[
+            ActionView(fields={name: str(value) for name, value in action.items() if value not in (None, "")})
+            for action in store.audit(found.source, found.key)
+        ],
+        heads=[
+            HeadView(
+                dataset=head.dataset,
+                blocks=len(head.blocks),
+                rows=head.rows,
+                bytes=head.bytes,
+                token=head.token,
+                published_at=head.published_at,
+            )
+            for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
+        ],
+    )
