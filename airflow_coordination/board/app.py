@@ -9,11 +9,14 @@ from typing import Annotated, Final
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from airflow_coordination.board import reading
+from airflow_coordination.board import acting, reading
+from airflow_coordination.board.acting import MayNotActError
+from airflow_coordination.board.action_models import ActionRequest, ActionResult, DryRunRequest, DryRunResult
 from airflow_coordination.board.authentication import AUTHENTICATED, User
 from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
 from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
+from airflow_coordination.board.same_origin import SAME_ORIGIN
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
@@ -64,6 +67,18 @@ def partition(
     return _timed(response, reading.partition(user, store, source, key))
 
 
+@routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])
+def dry_run(user: User, asked: DryRunRequest) -> DryRunResult:
+    """Count what an action would fall on, and say for which of it it would be refused; nothing is changed."""
+    return acting.dry_run(user, asked)
+
+
+@routes.post(f"{API}/actions", dependencies=[SAME_ORIGIN])
+def act(user: User, asked: ActionRequest) -> ActionResult:
+    """Do something to partitions that a dry run has counted, each only if it still is what it was."""
+    return acting.act(user, asked)
+
+
 @routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
 def static(name: str) -> Response:
     """Return a module of the page."""
@@ -90,6 +105,7 @@ def create_app() -> FastAPI:
     app.include_router(routes)
     app.middleware("http")(_protected)
     app.exception_handler(NotVisibleError)(_not_found)
+    app.exception_handler(MayNotActError)(_forbidden)
     app.exception_handler(StoreDoesNotAnswerError)(_unavailable)
     app.exception_handler(InvalidInputError)(_refused)
     return app
@@ -104,6 +120,10 @@ async def _protected(request: Request, following: Callable[[Request], Awaitable[
 
 def _not_found(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": "There is no such partition or source, or none that you may see"}, 404)
+
+
+def _forbidden(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 403)
 
 
 def _unavailable(request: Request, error: Exception) -> JSONResponse:

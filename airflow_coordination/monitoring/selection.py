@@ -86,7 +86,7 @@ def count(
     :param limit: how many are taken.
     :param rows: stop after having read so many; the result says where to go on.
     """
-    if chosen.only_state and after is None and limit <= _PAGE:
+    if chosen.only_state and after is None and 0 < limit <= _PAGE:
         return _counted_by_index(coordinator, chosen, chosen.only_state, limit)
     kept: list[Partition] = []
     matching = 0

@@ -14,6 +14,8 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 
 TEAM_DAG, OPEN_DAG = "board_team_dag", "board_open_dag"
+OURS = {"X-Coordination-Action": "1"}
+"""What our page sends with what changes something."""
 
 
 @pytest.fixture(scope="session", autouse=True)
