@@ -69,9 +69,20 @@ class PartitionRow(BaseModel):
     last_error: str | None
 
 
-class PartitionPage(BaseModel):
-    """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page."""
+class Offer(BaseModel):
+    """An action that the user may choose, and what it does."""
 
+    action: str
+    does: str
+
+
+class PartitionPage(BaseModel):
+    """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page.
+
+    ``offers`` is empty for who may not act on the source.
+    """
+
+    offers: list[Offer]
     partitions: list[PartitionRow]
     after: str | None
 
@@ -88,7 +99,10 @@ class EndingView(BaseModel):
 class ActionView(BaseModel):
     """What a person has done."""
 
-    fields: dict[str, str]
+    at: datetime | None
+    action: str
+    by: str
+    why: str
 
 
 class HeadView(BaseModel):
@@ -112,11 +126,14 @@ class ExplanationView(BaseModel):
 
 
 class PartitionView(BaseModel):
-    """One partition. Payload and progress are JSON as text, so that no number or character of them changes."""
+    """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
+
+    ``offers`` are what fits it now, and empty for who may not act on the source.
+    """
 
     summary: PartitionRow
     explanation: ExplanationView
-    may_act: bool
+    offers: list[Offer]
     priority: int
     fence: str | None
     max_lost_leases: int | None

@@ -11,7 +11,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.counting import counted
 from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State, StoreView
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
-from airflow_coordination.board.views import partition_view, row, source_view
+from airflow_coordination.board.views import offers, partition_view, row, source_view
 from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
@@ -47,12 +47,13 @@ def page(
     :raises NotVisibleError: when the user does not see such a source.
     :raises StoreDoesNotAnswerError: when the store does not.
     """
-    with open_visible(user, connection, source) as (store, _):
+    with open_visible(user, connection, source) as (store, seen):
         status, parked = wanted(state)
         found = page_of(store, source, status, after, limit + 1, parked=parked, prefix=prefix)
         now = store.now()
         shown = [row(each, now) for each in found[:limit]]
-        return Read(PartitionPage(partitions=shown, after=shown[-1].key if len(found) > limit else None), now)
+        following = shown[-1].key if len(found) > limit else None
+        return Read(PartitionPage(offers=offers(seen), partitions=shown, after=following), now)
 
 
 def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[PartitionView]:

@@ -10,6 +10,7 @@ from airflow_coordination.board.models import (
     EndingView,
     ExplanationView,
     HeadView,
+    Offer,
     PartitionRow,
     PartitionView,
     SourceView,
@@ -21,6 +22,7 @@ from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
 
@@ -53,6 +55,13 @@ def row(partition: Partition, now: datetime) -> PartitionRow:
     return PartitionRow.model_validate(summary(partition, now))
 
 
+def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
+    """Return what the user may do to a partition, or to any; nothing where the user may not act."""
+    if not seen.may_act:
+        return []
+    return [Offer(action=action, does=does) for action, does in offered(partition).items()]
+
+
 def partition_view(
     store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, now: datetime
 ) -> PartitionView:
@@ -60,7 +69,7 @@ def partition_view(
     return PartitionView(
         summary=row(found, now),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
-        may_act=seen.may_act,
+        offers=offers(seen, found),
         priority=found.priority,
         fence=str(found.fence) if found.fence else None,
         max_lost_leases=found.max_lost_leases,
@@ -75,7 +84,7 @@ def partition_view(
             for one in found.endings
         ],
         actions=[
-            ActionView(fields={name: str(value) for name, value in action.items() if value not in (None, "")})
+            ActionView(at=action.get("at"), action=action["action"], by=action["by"], why=action["why"])
             for action in store.audit(found.source, found.key)
         ],
         heads=[

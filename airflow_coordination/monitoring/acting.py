@@ -13,6 +13,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import moved_on
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Action
 
 TOLD: Final = 10
@@ -37,6 +38,15 @@ def each(items: Iterable[Each], do: Callable[[Each], object]) -> Iterator[Coordi
             yield None
         except CoordinationError as error:
             yield error
+
+
+def offered(partition: Partition | None = None) -> dict[Action, str]:
+    """Return what people are offered: of a partition, what fits its status."""
+    return {
+        action: does
+        for action, does in OFFERED.items()
+        if partition is None or partition.status in TRANSITIONS[Event[action.name]]
+    }
 
 
 def carry_out(coordinator: SourceCoordinator, action: Action, seen: Partition, by: str, why: str) -> Partition:

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from airflow_coordination.leases import SourceCoordinator
-from tests.browser.conftest import CHROMIUM, ERROR, QUIET
+from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
 
 pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
-PICTURES = os.environ.get("WRITE_PICTURES")
 
 
 @pytest.fixture(scope="module")
-def page(address: str) -> Iterator[Page]:
+def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page on which the viewer has just logged in."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(30_000)
-        page.goto(address)
-        page.get_by_label("Username").fill("viewer")
-        page.locator("input[type=password]").fill("viewer")
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("button", name="Browse")).to_be_visible()
+    with logged_in(browser, address, "viewer") as page:
         yield page
-        browser.close()
-
-
-def keep(page: Page, name: str) -> None:
-    """Keep a picture, where they are wanted."""
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:

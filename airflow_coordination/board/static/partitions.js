@@ -33,7 +33,7 @@ function Board() {
   const { store, source, key } = place;
   const View = key ? Partition : source ? Partitions : Overview;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
-  return h(Box, { p: 4, overflow: "auto", height: "100%" },
+  return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
       source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, nameOf(source)) : nameOf(source))),

@@ -1,5 +1,6 @@
 // The three views: all sources, the partitions of one, one partition. Where one is stands in the URL.
 
+import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
 import { Bar, Empty, Key, Read, Rows, STATES, StateBadge, To, When, h, visible, Problem } from "./parts.js";
 
@@ -55,9 +56,10 @@ export function Partitions({ place, go }) {
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, prefix }, chosen: status }),
       h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
-    h(Read, read, ({ partitions, after: next }, { now }) => h(
+    h(Read, read, ({ partitions, offers, after: next }, { now }) => h(
       Stack,
       null,
+      offers.length > 0 && h(Actions, { key: JSON.stringify([source, status, prefix]), offers, place, target: { filter: filterOf(place) } }),
       partitions.length
         ? h(Rows, { heads: ["Key", "State", "Next", "", "Owner", "Failures", "Last error"], rows: partitions.map((one) => row(one, now, here)) })
         : h(Empty, null, status || prefix ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier."),
@@ -67,6 +69,8 @@ export function Partitions({ place, go }) {
     )),
   );
 }
+
+const filterOf = ({ status, prefix }) => ({ ...(status ? { status } : {}), ...(prefix ? { key_prefix: prefix } : {}) });
 
 function row(one, now, here) {
   const key = h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })));
@@ -98,14 +102,15 @@ export function Partition({ place }) {
     { gap: 5 },
     h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
     h(Why, found.explanation),
+    found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
     h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
       heads: ["Token", "Outcome", "When"],
       rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now })]) })),
     found.actions.length > 0 && h(Section, { title: "What people did" }, h(Rows, {
-      heads: ["Action"],
-      rows: found.actions.map((one, place) => [place, visible(Object.entries(one.fields).map(([name, value]) => `${name}: ${value}`).join(", "))]) })),
+      heads: ["When", "Who", "Did", "Why"],
+      rows: found.actions.toReversed().map((one, place) => [place, h(When, { at: one.at, now }), visible(one.by), one.action, visible(one.why)]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
       rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),

@@ -71,7 +71,21 @@ def test_what_was_counted_is_done_in_the_user_s_own_name(parked, post, tried, cl
     assert (line["action"], line["by"], line["why"]) == ("reopen", "user-of-['ours']", "more memory")
     headers = {"Authorization": f"Bearer {token('viewer', ['ours'])}"}
     [shown] = client.get("/api/v1/partition", params={**HERE, "key": "2014-02"}, headers=headers).json()["actions"]
-    assert shown["fields"]["by"] == "user-of-['ours']"
+    assert (shown["action"], shown["by"], shown["why"]) == ("reopen", "user-of-['ours']", "more memory")
+
+
+def offers(answer):
+    return [offer["action"] for offer in answer.json()["offers"]]
+
+
+def test_only_what_fits_is_offered_and_only_to_who_may(parked, client, token):
+    def asked(path, role, **given):
+        headers = {"Authorization": f"Bearer {token(role, ['ours'])}"}
+        return offers(client.get(f"/api/v1/{path}", params={**HERE, **given}, headers=headers))
+
+    assert asked("partitions", "user") == [str(action) for action in OFFERED]
+    assert asked("partition", "user", key="2014-01") == ["reopen", "park", "reset", "retract"]
+    assert asked("partition", "viewer", key="2014-01") == asked("partitions", "viewer") == []
 
 
 @pytest.mark.parametrize("field", ["by", "user", "actor"])
