@@ -18,11 +18,22 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
 
 
-class SourceView(BaseModel):
-    """A source in numbers; each partition is counted in one state.
+class Numbers(BaseModel):
+    """How many partitions a source has; each is counted in one state.
 
-    ``now`` is the store's clock when it was counted, ``counted_at`` the API server's.
+    ``now`` is the store's clock when they were counted, ``counted_at`` the API server's.
     """
+
+    counts: dict[State, int]
+    claimable: int
+    overdue: int
+    next_due: datetime | None
+    now: datetime
+    counted_at: datetime
+
+
+class SourceView(BaseModel):
+    """A source; ``numbers`` are absent as long as it was never counted, which is being done then."""
 
     store: str
     source: str
@@ -30,12 +41,7 @@ class SourceView(BaseModel):
     prefix: str | None
     dags: list[str]
     may_act: bool
-    counts: dict[State, int]
-    claimable: int
-    overdue: int
-    next_due: datetime | None
-    now: datetime
-    counted_at: datetime
+    numbers: Numbers | None
 
 
 class StoreView(BaseModel):

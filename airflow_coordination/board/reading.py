@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.counting import counted
+from airflow_coordination.board.counting import COUNTER
 from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State, StoreView
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.board.views import offers, partition_view, row, source_view
@@ -69,9 +69,8 @@ def _store_view(user: BaseUser, connection: str) -> StoreView:
     try:
         with opened(connection) as store:
             seen = visible_sources(user, store)
-            return StoreView(
-                connection=connection,
-                sources=[source_view(connection, each, counted(store, each.identifier)) for each in seen],
-            )
+            counted = COUNTER.latest(store, [each.identifier for each in seen])
+            shown = [source_view(connection, each, counted.get(each.identifier)) for each in seen]
+            return StoreView(connection=connection, sources=shown)
     except StoreDoesNotAnswerError as error:
         return StoreView(connection=connection, problem=str(error))

@@ -10,6 +10,7 @@ from airflow_coordination.board.models import (
     EndingView,
     ExplanationView,
     HeadView,
+    Numbers,
     Offer,
     PartitionRow,
     PartitionView,
@@ -27,10 +28,9 @@ from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
 
 
-def source_view(connection: str, seen: VisibleSource, counted: Counted) -> SourceView:
-    """Return a source in numbers."""
+def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -> SourceView:
+    """Return a source, in numbers if it was counted."""
     prefix, name, _ = split_source(seen.identifier)
-    outlook = counted.outlook
     return SourceView(
         store=connection,
         source=seen.identifier,
@@ -38,6 +38,13 @@ def source_view(connection: str, seen: VisibleSource, counted: Counted) -> Sourc
         prefix=prefix,
         dags=sorted(seen.dags),
         may_act=seen.may_act,
+        numbers=_numbers(counted) if counted else None,
+    )
+
+
+def _numbers(counted: Counted) -> Numbers:
+    outlook = counted.outlook
+    return Numbers(
         counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
         claimable=outlook.claimable,
         overdue=outlook.overdue,

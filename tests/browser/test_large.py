@@ -107,7 +107,7 @@ def test_an_error_is_looked_for_portion_by_portion(page: Page, address: str) -> 
 
 
 def test_it_is_done_by_keyboard_alone(page: Page, address: str) -> None:
-    page.goto(f"{SOURCE.format(address)}&key=k000002999")
+    page.goto(f"{SOURCE.format(address)}&key=k000010999")
     page.get_by_role("button", name="Release").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
@@ -140,7 +140,7 @@ def test_nothing_keeps_people_from_using_it(coloured: Page, address: str) -> Non
 def _accessible(page: Page) -> None:
     found = Axe().run(page, context="#partitions-board", options={"resultTypes": ["violations"]})
     serious = [
-        f"{each['id']}: {[node['html'] for node in each['nodes']][:3]}"
+        f"{each['id']}: {[(node['html'], node['failureSummary']) for node in each['nodes']][:3]}"
         for each in found.response["violations"]
         if each["impact"] in ("serious", "critical")
     ]

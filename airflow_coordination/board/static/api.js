@@ -40,8 +40,8 @@ export async function post(path, body) {
   return (await answered(asked)).json();
 }
 
-/** Reads `path` now and then; the last good answer stays while a later one fails. */
-export function useLive(path, parameters, every = SHOWN) {
+/** Reads `path` again after as long as `pace` says of what was read; the last good answer stays while a later one fails. */
+export function useLive(path, parameters, pace = () => SHOWN) {
   const asked = JSON.stringify([path, parameters]);
   const [state, setState] = useState({ asked });
   useEffect(() => {
@@ -52,7 +52,7 @@ export function useLive(path, parameters, every = SHOWN) {
       const next = await read(path, parameters).then((found) => ({ ...found, error: null }), (error) => ({ error }));
       if (over) return;
       setState((last) => ({ ...(last.asked === asked ? last : {}), asked, ...next }));
-      timer = setTimeout(look, document.hidden ? HIDDEN : every);
+      timer = setTimeout(look, document.hidden ? HIDDEN : next.data ? pace(next.data) : SHOWN);
     }
     const seen = () => !document.hidden && look();
     document.addEventListener("visibilitychange", seen);

@@ -14,7 +14,7 @@ export const visible = (text) =>
   text.replace(INVISIBLE, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
 
 export const StateBadge = ({ state, count }) =>
-  h(Badge, { colorPalette: COLOURS[state], variant: "solid" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
+  h(Badge, { colorPalette: COLOURS[state], variant: "subtle" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
 
 /** Shows the part of each state; nothing while there is nothing. */
 export function Bar({ counts }) {

@@ -8,12 +8,14 @@ const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
 
 const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
+const COUNTING = 1000; // and while some have never been counted
+const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
 
 /** Returns a link that keeps nothing but what is given. */
 const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
 
 export function Overview() {
-  return h(Read, useLive("sources", {}, OVERVIEW), ({ stores }, { served }) =>
+  return h(Read, useLive("sources", {}, pace), ({ stores }, { served }) =>
     h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store, served }))));
 }
 
@@ -31,19 +33,24 @@ function Store({ store, served }) {
 }
 
 function Source({ source, served }) {
+  const { name, prefix, numbers } = source;
   const here = { store: source.store, source: source.source };
-  const isOld = served - new Date(source.counted_at) > OVERVIEW;
   return h(
     Box,
     { borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
     h(HStack, { justify: "space-between", mb: 2 },
-      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(source.name)), source.prefix && ` (${visible(source.prefix)})`),
-      h(Text, { color: "fg.muted", fontSize: "sm" }, source.next_due && "next due ", h(When, { at: source.next_due, now: source.now }), source.overdue ? ` · ${source.overdue} overdue` : "",
-        isOld && h(Text, { as: "span" }, " · counted ", h(When, { at: source.counted_at, now: served })))),
-    h(Bar, { counts: source.counts }),
-    h(HStack, { wrap: "wrap", mt: 2 },
-      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: source.counts[status] })))),
+      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(name)), prefix && ` (${visible(prefix)})`),
+      h(Text, { color: "fg.muted", fontSize: "sm" }, numbers ? h(Ahead, { numbers, served }) : "is being counted …")),
+    numbers && h(Bar, { counts: numbers.counts }),
+    numbers && h(HStack, { wrap: "wrap", mt: 2 },
+      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] })))),
   );
+}
+
+function Ahead({ numbers: { next_due, now, overdue, counted_at }, served }) {
+  const said = [next_due && ["next due ", h(When, { at: next_due, now })], overdue > 0 && `${overdue} overdue`,
+    served - new Date(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
+  return said.filter(Boolean).map((one, place) => h("span", { key: place }, place > 0 && " · ", one));
 }
 
 export function Partitions({ place, go }) {

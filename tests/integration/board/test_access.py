@@ -137,7 +137,7 @@ def test_no_answer_of_any_route_names_another_teams_source(client, flights, toke
 def test_who_may_edit_its_dags_may_act(client, flights, token, role, may):
     answer = ask(client, SOURCES, token(role, ["ours"]))
     [source] = answer.json()["stores"][0]["sources"]
-    assert (source["name"], source["may_act"], source["counts"]["UNASSIGNED"]) == ("flights", may, 1)
+    assert (source["name"], source["may_act"], source["numbers"]["counts"]["UNASSIGNED"]) == ("flights", may, 1)
 
 
 def test_who_may_edit_one_of_two_dags_sees_and_may_not_act(client, flights, token):

@@ -12,8 +12,8 @@ _KINDS = """CASE WHEN n % 1000 = 999 THEN 'held' WHEN n % 10000 = 998 THEN 'park
 _FILL = f"""INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status,
     ordinal,
     ready, timed, position, due_at, token, nonce, last_op, reopen_at, available_at, partition_ownership_timeout,
-    created_at, updated_at, create_op, generation, payload, partition_owner, owner_task, owner_try, ring_0, ring_1, failures,
-    last_error)
+    created_at, updated_at, create_op, generation, payload, partition_owner, owner_task, owner_try, ring_0, ring_1,
+    failures, last_error)
 SELECT source, 'k' || lpad(n::text, 9, '0'), CASE kind WHEN 'completed' THEN 'COMPLETED'
         WHEN 'parked' THEN 'CLOSED' WHEN 'closed' THEN 'CLOSED' WHEN 'held' THEN 'ASSIGNED' ELSE 'UNASSIGNED' END,
     n, CASE kind WHEN 'fresh' THEN 3 END, CASE kind WHEN 'delayed' THEN 0 WHEN 'held' THEN 1 WHEN 'closed' THEN 2 END,
