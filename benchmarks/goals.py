@@ -198,6 +198,15 @@ ROWS = (
             Aim("P14 dynamodb", "DynamoDB, the operation that grows most: requests and units", 1.2),
         ),
     ),
+    Row(
+        "P15",
+        "PostgreSQL: what remembering each tenure costs",
+        "history",
+        (
+            Aim("P15 queued", "acquire + complete: CPU with the history beside without it", 1.15),
+            Aim("P15 fused", "complete and acquire the next: the same", 1.15),
+        ),
+    ),
 )
 AIMS = {aim.name: aim for row in ROWS for aim in row.aims}
 

@@ -23,9 +23,12 @@ class Ours:
         ``waiting`` is ``queued`` and keeps the longest time of one call, ``renewed`` renews one lease, ``closed``
         closes what it acquires for an hour, ``created`` creates.
     :param hints: how many the sensor lists.
+    :param remembering: whether each tenure becomes a row of the history.
     """
 
-    def __init__(self, url: str | PartitionStore, mode: str, hints: int = 0) -> None:
+    def __init__(self, url: str | PartitionStore, mode: str, hints: int = 0, *, remembering: bool = True) -> None:
+        if not remembering and isinstance(url, str):
+            url = f"{url}{'&' if '?' in url else '?'}history_retention=off"
         self._store = open_store(url)
         self._coordinator = SourceCoordinator(self._store, SOURCE, OWNER)
         self._hints = iter(self._coordinator.claimable(limit=hints) if hints else ())

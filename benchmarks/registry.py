@@ -14,6 +14,7 @@ MODULES = {
     "create": "benchmarks.postgresql.create",
     "sqlite": "benchmarks.sqlite.cycle",
     "memory": "benchmarks.memory",
+    "history": "benchmarks.postgresql.history",
     "views": "benchmarks.postgresql.views",
     "growth": "benchmarks.growth",
     "overhead": "benchmarks.spark.overhead",

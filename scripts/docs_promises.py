@@ -53,6 +53,7 @@ PROMISES = {
     "X7": "The policies for AWS are enough, and every action in them is needed.",
     "X9": "Limits are checked before the call, and named in the error.",
     "X10": "The rights that the documentation gives in PostgreSQL are enough.",
+    "X11": "Where a store keeps a history, each tenure has one row in it, written in the commit that ends the tenure.",
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 

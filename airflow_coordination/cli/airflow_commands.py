@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
 
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
-from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
@@ -26,7 +27,7 @@ def get_cli_commands() -> list[GroupCommand]:
 
 
 def _airflow_command(command: Command) -> ActionCommand:
-    options = (*command.options, STORE, _CONNECTION)
+    options = (*command.options, *((STORE, _CONNECTION) if command.has_store else ()))
     args = [Arg(option.flags, **option.settings) for option in options]  # type: ignore[no-untyped-call]
     return ActionCommand(command.name, command.help, _runner(command), [*args, ARG_VERBOSE])
 
@@ -43,9 +44,15 @@ def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
 
 def _context(args: argparse.Namespace) -> CommandContext:
     """Return the context of ``--store``, otherwise of the connection."""
-    if args.store:
+    if getattr(args, "store", None):
         return standalone_context(args)
-    return CommandContext(lambda: _connected(args.conn_id), lambda: _around(args.conn_id))
+    return CommandContext(lambda: _connected(args.conn_id), lambda: _around(args.conn_id), _places)
+
+
+def _places() -> AirflowPlaces:
+    from airflow.configuration import conf
+
+    return AirflowPlaces(Path(conf.get("core", "dags_folder")), conf.get("coordination", "board_connections"))
 
 
 def _around(conn_id: str) -> Iterable[Finding]:

@@ -11,8 +11,11 @@ from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watc
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
+from airflow_coordination.cli.history import print_history
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
+from airflow_coordination.cli.overview import print_owners, print_sources
+from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES
@@ -31,12 +34,14 @@ class Command:
     """One command.
 
     :param run: does it, and returns the exit code where it is not 0; raises a ``CoordinationError`` when it cannot.
+    :param has_store: whether it works on a store that people name.
     """
 
     name: str
     help: str
     run: Callable[[CommandContext, Namespace], int | None]
     options: tuple[Option, ...] = ()
+    has_store: bool = True
 
 
 def _option(*flags: str, **settings: Any) -> Option:
@@ -72,6 +77,13 @@ _PAGING: Final = (
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
+)
+_OWNERS: Final = (
+    _option("--source", help="Only this source"),
+    PREFIX,
+    _option("--after", metavar="KEY", help="With a source: start after this key"),
+    _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
+    OUTPUT,
 )
 _METRICS: Final = (
     _option("--source", help="Only this source"),
@@ -118,6 +130,12 @@ _DOCTOR: Final = (
     _option("--output-root", metavar="ROOT", help="Where output goes, if it is to be tried, too"),
     OUTPUT,
 )
+_QUICKSTART: Final = (
+    _option("--dags-folder", metavar="FOLDER", help="Where DAG files are (default: Airflow's; ./dags with --run)"),
+    _option("--run", action="store_true", help="Run it in an Airflow of its own, in the current directory"),
+    _option("--clean", action="store_true", help="Remove what it has written, and nothing else"),
+    _option("--no-spark", action="store_true", help="Let plain Python do the work, also where Spark is there"),
+)
 
 
 def _action(action: Action) -> Command:
@@ -133,12 +151,33 @@ COMMANDS: Final = (
     ),
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
+    Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
+    Command(
+        "history",
+        "What happened to one partition: who held it, how that ended, and what people did",
+        print_history,
+        (
+            SOURCE,
+            PREFIX,
+            KEY,
+            _option("--limit", type=int, default=100, help="So many of the newest tenures (default: 100)"),
+            OUTPUT,
+        ),
+    ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     *map(_action, OFFERED),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
+    Command(
+        "quickstart",
+        "Write an example DAG with its data and its store, and say what to do with it",
+        quickstart,
+        _QUICKSTART,
+        has_store=False,
+    ),
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
     Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", grants.print_grants, _GRANTS),
 )

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class AirflowPlaces:
+    """Where a command finds things of Airflow.
+
+    :param dags_folder: where its DAG files are.
+    :param board_connections: whose stores its page Partitions shows.
+    """
+
+    dags_folder: Path
+    board_connections: str
+
+
+def places_without_airflow() -> AirflowPlaces:
+    """Return what holds where a command does not run within Airflow."""
+    shown = os.environ.get("AIRFLOW__COORDINATION__BOARD_CONNECTIONS", "coordination_default")
+    return AirflowPlaces(Path.cwd() / "dags", shown)
 
 
 class CommandContext:
@@ -16,13 +37,18 @@ class CommandContext:
 
     :param opening: opens the store.
     :param look_around: gives the findings of ``doctor`` on Airflow, where the command runs within it.
+    :param airflow: gives the places of Airflow.
     """
 
     def __init__(
-        self, opening: Callable[[], PartitionStore], look_around: Callable[[], Iterable[Finding]] = tuple
+        self,
+        opening: Callable[[], PartitionStore],
+        look_around: Callable[[], Iterable[Finding]] = tuple,
+        airflow: Callable[[], AirflowPlaces] = places_without_airflow,
     ) -> None:
         self._opening = opening
         self.look_around = look_around
+        self.airflow = airflow
 
     @cached_property
     def store(self) -> PartitionStore:

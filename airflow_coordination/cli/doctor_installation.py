@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
+from airflow_coordination.cli.java import FITTING, version_of
 from airflow_coordination.spark.session import CLASSIC, CLIENT, check_distributions, installed
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 
 _PROVIDERS: Final = "apache_airflow_provider"
-_JAVA: Final = re.compile(r'version "(\d+)')
-_FITTING: Final = ("17", "21")
 _GET_JAVA: Final = "Install Java 17 or 21, and set JAVA_HOME to it where Airflow's tasks run"
 
 
@@ -44,10 +41,9 @@ def _java() -> Iterator[Finding]:
         found = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "JAVA_HOME is not set, none on PATH"
         yield Finding("java", Verdict.WRONG, found, _GET_JAVA)
         return
-    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-    version = _JAVA.search(said)
-    fits = version is not None and version[1] in _FITTING
-    found = f"{version[1] if version else 'no version'} at {program}"
+    version = version_of(program)
+    fits = version in FITTING
+    found = f"{version or 'no version'} at {program}"
     yield Finding("java", Verdict.OK if fits else Verdict.WRONG, found, "" if fits else _GET_JAVA)
 
 

@@ -24,10 +24,10 @@ def chosen(context: CommandContext, args: Namespace) -> list[tuple[str | None, s
     """Return prefix and name of the source that is named, or of all that are registered."""
     if args.source:
         return [(args.partition_prefix, args.source)]
-    return _registered(context, args.partition_prefix)
+    return registered(context, args.partition_prefix)
 
 
-def _registered(context: CommandContext, partition_prefix: str | None) -> list[tuple[str | None, str]]:
+def registered(context: CommandContext, partition_prefix: str | None) -> list[tuple[str | None, str]]:
     """Return prefix and name of all sources, of one prefix where the store or the command names one."""
     agreed = agreed_prefix(context.store.partition_prefix, partition_prefix)
     named = [split_source(name)[:2] for name, _ in context.store.sources()]

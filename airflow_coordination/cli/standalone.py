@@ -57,6 +57,6 @@ def _open(text: str | None) -> PartitionStore:
 def _add(groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command]) -> None:
     for command in commands:
         parser = groups.add_parser(command.name, help=command.help, description=command.help)
-        for option in (*command.options, STORE):
+        for option in (*command.options, *((STORE,) if command.has_store else ())):
             parser.add_argument(*option.flags, **option.settings)
         parser.set_defaults(command=command)

@@ -4,68 +4,26 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import escape
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.explaining.wording import holder, span
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.monitoring.owners import Holding, Owners, owners
+from airflow_coordination.monitoring.progress import Pace, Progress
 
-WINDOW: Final = timedelta(minutes=5)
-"""The rate is that of the newest looks, as far as they go back."""
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look has seen.
-
-    :param outlook: how many partitions are in each state.
-    :param per_minute: how many were completed a minute since the oldest look of the window; ``None`` at the first.
-    """
-
-    outlook: Outlook
-    per_minute: float | None
-
-    @property
-    def left(self) -> int:
-        """How many partitions are still to be worked on without a person's help."""
-        return self.outlook.claimable + self.outlook.assigned + self.outlook.waiting
-
-    @property
-    def total(self) -> int:
-        """How many partitions there are."""
-        return self.left + self.outlook.parked + self.outlook.completed
-
-    @property
-    def remaining(self) -> timedelta | None:
-        """How long the rest takes at this rate, ``None`` where nothing moves."""
-        if not self.left:
-            return timedelta(0)
-        return timedelta(minutes=self.left / self.per_minute) if self.per_minute and self.per_minute > 0 else None
-
-    def __str__(self) -> str:
-        seen = self.outlook
-        states = (
-            f"{seen.completed} of {self.total} completed, {seen.assigned} assigned, {seen.claimable} claimable, "
-            f"{seen.waiting} waiting, {seen.parked} parked"
-        )
-        return f"{states}; {self._ahead()}"
-
-    def _ahead(self) -> str:
-        if not self.left:
-            return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
-        if self.per_minute is None:
-            return "the rate is known at the next look"
-        if self.remaining is None:
-            return "nothing was completed since this began"
-        return f"{self.per_minute:.1f} a minute, about {timedelta(seconds=round(self.remaining.total_seconds()))} left"
+OWNERS: Final = 8
+"""So many owners are shown below the bar."""
 
 
 @dataclass(slots=True)
@@ -78,28 +36,23 @@ class Watcher:
 
     coordinator: SourceCoordinator
     clock: Clock = field(default_factory=SystemClock)
-    _past: deque[tuple[float, int]] = field(default_factory=deque)
+    _pace: Pace = field(default_factory=Pace)
 
-    def look(self) -> Look:
+    def look(self) -> Progress:
         """Return what is to be seen now."""
-        outlook, at = self.coordinator.outlook(), self.clock.monotonic()
-        while self._past and at - self._past[0][0] > WINDOW.total_seconds():
-            self._past.popleft()
-        self._past.append((at, outlook.completed))
-        since, before = self._past[0]
-        return Look(outlook, (outlook.completed - before) * 60 / (at - since) if at > since else None)
+        return self._pace.progress(self.coordinator.outlook(), self.clock.monotonic())
 
-    def looks(self, interval: float, most: int | None) -> Iterator[Look | StoreUnavailableError]:
+    def looks(self, interval: float, most: int | None) -> Iterator[Progress | StoreUnavailableError]:
         """Yield a look every ``interval`` seconds until nothing is left to do; an outage is seen, and waited for."""
         done = 0
         while True:
             try:
-                seen: Look | StoreUnavailableError = self.look()
+                seen: Progress | StoreUnavailableError = self.look()
             except StoreUnavailableError as error:
                 seen = error
             yield seen
             done += 1
-            if done == most or (isinstance(seen, Look) and not seen.left):
+            if done == most or (isinstance(seen, Progress) and not seen.left):
                 return
             self.clock.sleep(interval)
 
@@ -117,14 +70,20 @@ def watch(context: CommandContext, args: Namespace) -> None:
     looks = watcher.looks(args.interval, args.looks)
     with suppress(KeyboardInterrupt):
         if sys.stdout.isatty():
-            _draw(looks, args.source)
+            _draw(looks, args.source, lambda: _held(watcher.coordinator))
         else:
             for look in looks:
                 print(look, flush=True)
 
 
-def _draw(looks: Iterator[Look | StoreUnavailableError], source: str) -> None:
-    """Draw a bar, and below it the words, which a narrow terminal wraps; during an outage the bar stays as it was."""
+def _held(coordinator: SourceCoordinator) -> Owners:
+    """Return who holds the first few partitions."""
+    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    return owners(coordinator.store, identifier, OWNERS)
+
+
+def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: Callable[[], Owners]) -> None:
+    """Draw a bar, the words, which a narrow terminal wraps, and the owners; in an outage bar and owners stay."""
     from rich.console import Group
     from rich.live import Live
     from rich.padding import Padding
@@ -132,8 +91,30 @@ def _draw(looks: Iterator[Look | StoreUnavailableError], source: str) -> None:
     from rich.text import Text
 
     bar = ProgressBar(total=1, completed=0)
+    whose: RenderableType = ""
     with Live(auto_refresh=False) as live:
         for look in looks:
-            if isinstance(look, Look):
+            if isinstance(look, Progress):
                 bar.update(look.outlook.completed, look.total or 1)
-            live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}"))), refresh=True)
+                with suppress(StoreUnavailableError):  # the next look says it
+                    whose = _table(held())
+            live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}")), whose), refresh=True)
+
+
+def _table(page: Owners) -> RenderableType:
+    """Return a line for each of the first few who hold something, and whether there are more."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for held in page.held:
+        table.add_row(*(Text(escape(text)) for text in (held.key, holder(held.owner), _left(held))))
+    if page.after is not None:
+        table.add_row(Text("…"), Text("and others: airflow coordination owners"))
+    return table
+
+
+def _left(held: Holding) -> str:
+    if held.left is None:
+        return "a lease without an end"
+    return "its lease is over" if held.expired else f"{span(held.left)} left"

@@ -54,6 +54,8 @@ class Acquisition:
     ) -> None:
         self._store, self._source, self._owner, self._settings = store, source, owner, settings
         self._settler, self._tenures, self._clock, self._randomness = settler, tenures, clock, randomness
+        self.owner_details: str | None = None
+        """What the owner says of itself in every tenure that begins from now on."""
         self._phantoms: list[_Phantom] = []
 
     def tenancy(self) -> Tenancy:
@@ -63,6 +65,7 @@ class Acquisition:
             owner=self._owner,
             timeout=self._settings.ownership_timeout,
             max_lost_leases=self._settings.max_lost_leases,
+            owner_details=self.owner_details,
         )
 
     def following(self, key: str | None = None, *, may_miss: bool = False) -> AcquireNext:
@@ -192,7 +195,7 @@ class Acquisition:
         :raises PartitionNotOwnedError: when the tenure has ended, or cannot be retaken.
         """
         try:
-            return self._tenures.begin(self._source, key, fence)
+            return self._tenures.begin(self._source, key, fence, self.owner_details)
         except PartitionNotOwnedError as error:
             seen = self._settler.read(self._source, key)
             lease = self._retake(seen, same_try=True) if seen is not None and seen.held_under(fence) else None

@@ -24,6 +24,7 @@ from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.owner_details import details_of
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.retention import Retention
 from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
@@ -105,6 +106,16 @@ class SourceCoordinator(Creation, Retention):
         with self._watched(None):
             lease = self._acquisition.begin(check_key(key), fence)
         return lease if lease.fence == fence else self._counted_lease(lease)
+
+    def describe_owner(self, **facts: str | int | None) -> None:
+        """Say what people may want to know of who holds the leases that begin from now on, beside the owner's name.
+
+        It stands with the partition while it is held, and in its history afterwards: ``application`` and ``url`` are
+        shown as a link by the board. What does not fit into 512 bytes is left out, the last first.
+
+        :param facts: short texts and numbers by name, the most useful first.
+        """
+        self._acquisition.owner_details = details_of(facts)
 
     def held_by_task(self) -> Sequence[Partition]:
         """Return the partitions that any try of this owner's Airflow task holds."""

@@ -25,6 +25,7 @@ class Kind(Enum):
     STATUS = auto()
     RANK = auto()
     BLOCKS = auto()
+    OUTCOME = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ PARTITION_FIELDS: Final = (
     Field("deleted", Kind.FLAG, "deleted"),
     Field("staged", Kind.BLOCKS, "staged", optional=True),
     Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),
+    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),
+    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -102,3 +105,24 @@ HEAD_FIELDS: Final = (
 """Of a head record."""
 HEAD_KEY: Final = ("source", "dataset", "key")
 """What there is one head record of."""
+
+TENURE_FIELDS: Final = (
+    Field("source", Kind.TEXT, "sourceIdentifier"),
+    Field("key", Kind.TEXT, "sourcePartitionKey"),
+    Field("token", Kind.NUMBER, "token"),
+    Field("nonce", Kind.TEXT, "nonce"),
+    Field("owner", Kind.TEXT, "partitionOwner", optional=True),
+    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),
+    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),
+    Field("ended_at", Kind.TIME, "endedAt"),
+    Field("outcome", Kind.OUTCOME, "outcome"),
+    Field("op", Kind.TEXT, "op"),
+    Field("status_after", Kind.STATUS, "statusAfter"),
+    Field("closed_count", Kind.NUMBER, "closedCount"),
+    Field("error", Kind.TEXT, "error", optional=True),
+    Field("rows", Kind.NUMBER, "rowCount"),
+    Field("bytes", Kind.NUMBER, "byteCount"),
+)
+"""Of a tenure that has ended."""
+TENURE_KEY: Final = ("source", "key", "token", "nonce")
+"""What there is one ended tenure of: with the nonce, so that nothing a restored copy brings can refuse an ending."""

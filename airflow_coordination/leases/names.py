@@ -13,6 +13,8 @@ SEPARATOR = "|"
 GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
 """Key of the item that holds a source's global state (Data Prepper's own name for it)."""
 
+_GLOBAL_STATE = f"{SEPARATOR}GLOBAL_STATE"
+
 COPY = "copy-"
 """How the id of a store begins that was a copy of another one, and was given an id of its own."""
 
@@ -95,6 +97,11 @@ def agreed_prefix(stores: str | None, given: str | None) -> str | None:
         return stores if given is None else given
     problem = f"is another one than the store's own, {stores!a}, which its source_coordination or its connection names"
     raise SettingsError("partition_prefix", given, problem, "Leave it out, or open the store with this one")
+
+
+def holds_partitions(identifier: str) -> bool:
+    """Return whether a stored ``sourceIdentifier`` is that of partitions, and not of a source's global state."""
+    return not identifier.endswith(_GLOBAL_STATE)
 
 
 def split_source(identifier: str) -> tuple[str | None, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
@@ -13,6 +13,7 @@ from airflow_coordination.leases.names import check_key, check_limit, split_sour
 from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure, with_ring
 from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.results import Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
@@ -52,6 +53,34 @@ class Overview(Participant):
         check_key(key)
         found = self._settler.read(self._source_id, key)
         return None if found is None or found.deleted else found
+
+    def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
+        """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
+
+        How long it is kept is the store's ``history_retention``. The last eight endings are always there, without owner
+        and start where nothing else is known of them.
+
+        :param key: also of a partition that was deleted; empty for one that never was.
+        :param limit: so many of the newest.
+        """
+        check_limit(limit)
+        stored = self._settler.repeat(
+            "read the history", lambda: self.store.history(self._source_id, check_key(key), limit)
+        )
+        return with_ring(stored, self._settler.read(self._source_id, key))[-limit:]
+
+    def actions(self, key: str) -> Sequence[dict[str, Any]]:
+        """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``."""
+        check_key(key)
+        return self._settler.repeat("read the audit", lambda: self.store.audit(self._source_id, key))
+
+    def past_tenures(self, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return the tenures of this source that ended last, the newest first.
+
+        :param limit: so many of them.
+        """
+        check_limit(limit)
+        return self._settler.repeat("read the history", lambda: self.store.history(self._source_id, None, limit))
 
     def partitions(
         self,

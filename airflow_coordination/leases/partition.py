@@ -12,6 +12,7 @@ from airflow_coordination.leases.documents import decode_object, decode_progress
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
 from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.status import PartitionStatus, Rank
 
 
@@ -88,6 +89,10 @@ class Partition:
     staged: tuple[Block, ...] = ()
     max_lost_leases: int | None = None
     """The limit in force for the newest lease, from its acquirer; ``None`` where older code has acquired it."""
+    acquired_at: datetime | None = None
+    """Since when the owner holds it, ``None`` when nobody does, or older code has acquired it."""
+    owner_details: str | None = None
+    """What its driver says of itself, a JSON object (application, url); see :attr:`owner_facts`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
 
     @property
@@ -102,6 +107,11 @@ class Partition:
         :raises ProgressStateError: when the stored text is corrupt; it is never taken for "none".
         """
         return decode_progress(self.progress_text)
+
+    @property
+    def owner_facts(self) -> dict[str, Any]:
+        """What the driver that holds it has said of itself, such as its Spark application; empty when nothing."""
+        return facts_of(self.owner_details)
 
     @property
     def fence(self) -> Fence | None:

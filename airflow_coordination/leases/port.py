@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -54,6 +55,10 @@ class PartitionStore(Protocol):
     @property
     def has_fused_step(self) -> bool:
         """Whether :meth:`complete_and_acquire` is one commit."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether :meth:`history` has a row of each tenure, written in the commit that ends it."""
 
     @property
     def create_page(self) -> int:
@@ -142,6 +147,14 @@ class PartitionStore(Protocol):
 
         :param after: only those with a key above it.
         :param after_dataset: also those of the key ``after`` itself whose dataset is above this one.
+        """
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return the newest tenures that have ended, the newest first, of one partition if it is named.
+
+        A row is written by the step that ends its tenure, in the same commit where the engine can, and kept for as long
+        as the store is configured to. A store without a history returns nothing: the ring of a partition remembers its
+        last eight endings in any case.
         """
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:

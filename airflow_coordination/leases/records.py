@@ -5,9 +5,17 @@ A rule names them (:mod:`~airflow_coordination.leases.rules`); no store asks whi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Final
 
+from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.leases.writes import Act, Action, End
+
+MAX_HISTORY_ERROR: Final = 500
+"""Characters of an error that the history keeps of each failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +57,45 @@ class Audit:
     why: str
 
 
-Record = PutHeads | EmptyHeads | Audit
+@dataclass(frozen=True, slots=True)
+class TenureEnded:
+    """A row of the history: the tenure that ran until this step, if one did.
+
+    Who held it and since when is in the partition as it was before the step, and how it ended in the ring after it;
+    only what neither knows is here.
+
+    :param error: why it failed, in short.
+    :param rows: rows that it has published.
+    :param bytes: bytes that it has published.
+    """
+
+    error: str | None = None
+    rows: int = 0
+    bytes: int = 0
+
+
+Record = PutHeads | EmptyHeads | Audit | TenureEnded
+
+
+def of_tenure(w: Any) -> Iterator[Record]:
+    """Yield the row of a tenure that may have run until this step; nobody asks who ran the supplier, and when."""
+    if holds_partitions(w.source):
+        yield TenureEnded()
+
+
+def of_ending(w: End) -> Iterator[Record]:
+    """Yield what an owner's ending writes: the tenure, and what it publishes."""
+    if holds_partitions(w.source):
+        failed = w.outcome is Outcome.FAILED and w.last_error
+        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)
+    if w.heads:
+        yield PutHeads(w.heads)
+
+
+def of_action(w: Act) -> Iterator[Record]:
+    """Yield what a person's action writes: the tenure that it ends, who did it, and what it takes back."""
+    if w.seen.status is PartitionStatus.ASSIGNED:
+        yield from of_tenure(w)
+    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
+    if w.action is Action.RETRACT:
+        yield EmptyHeads(w.source, w.key)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
+from airflow_coordination.leases.records import Record, of_action, of_ending, of_tenure
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -106,6 +106,8 @@ def _ended(x: Algebra, p: Any, ending: tuple[Value, ...], now: Value) -> Changes
         "reopen_at": None,
         "owner": None,
         "ownership_timeout": None,
+        "acquired_at": None,
+        "owner_details": None,
         "confirmed": False,
         "last_op": op,
         "updated_at": now,
@@ -149,6 +151,8 @@ def _started(outcome: Outcome) -> Callable[[Algebra, Any, Any, Value], Changes]:
             "max_lost_leases": tenancy.max_lost_leases,
             "owner": tenancy.owner.text,
             "ownership_timeout": x.plus(now, tenancy.timeout),
+            "acquired_at": now,
+            "owner_details": tenancy.owner_details,
             "reopen_at": None,
             "available_at": None,
             "confirmed": False,
@@ -177,12 +181,16 @@ def _renewed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {**_longer(x, p, w, now), "confirmed": True}
 
 
-def _begun(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+def _written(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {**_longer(x, p, w, now), "last_op": w.op, "updated_at": now}
 
 
+def _begun(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {**_written(x, p, w, now), "owner_details": w.owner_details}
+
+
 def _saved(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
-    return {**_begun(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged}
+    return {**_written(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged}
 
 
 def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
@@ -201,11 +209,6 @@ def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     if w.clear_staged:
         changes["staged"] = ()
     return changes
-
-
-def _published(w: End) -> Iterator[Record]:
-    if w.heads:
-        yield PutHeads(w.heads)
 
 
 # The sweep's.
@@ -296,23 +299,17 @@ def _acted(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     }
 
 
-def _noted(w: Act) -> Iterator[Record]:
-    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
-    if w.action is Action.RETRACT:
-        yield EmptyHeads(w.source, w.key)
-
-
-ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST))
-ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST))
-RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN))
+ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure)
+ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure)
+RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
 ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)
 BEGIN: Final = Rule(chained, _begun)
 SAVE: Final = Rule(chained, _saved)
-END: Final = Rule(chained, _finished, _published)
-RECLAIM: Final = Rule(_reclaimable, _reclaimed)
+END: Final = Rule(chained, _finished, of_ending)
+RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
-ACT: Final = Rule(_as_seen, _acted, _noted)
+ACT: Final = Rule(_as_seen, _acted, of_action)
 
 RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,

@@ -52,14 +52,15 @@ class Tenures:
         chain = Chain(partition.last_op, partition, expires_at, deadline)
         return Lease(partition, Fence(partition.token, partition.nonce), expires_at, chain)
 
-    def begin(self, source: str, key: str, fence: Fence) -> Lease:
+    def begin(self, source: str, key: str, fence: Fence, owner_details: str | None = None) -> Lease:
         """Go on with a tenure that a task started: a driver's first write.
 
+        :param owner_details: what the driver says of itself.
         :raises PartitionNotOwnedError: with ending *overtaken* when another driver process was first.
         """
         sent_at = self._clock.monotonic()
         unheard = self._unheard_begins.pop(fence, None)
-        write, chain = unheard or self._beginning(source, key, fence)
+        write, chain = unheard or self._beginning(source, key, fence, owner_details)
         chain.deadline = sent_at + self._settings.request_deadline.total_seconds()
         try:
             with chain.lock:
@@ -72,9 +73,14 @@ class Tenures:
             raise not_owned(key, fence, partition)
         return self.start(partition, sent_at)
 
-    def _beginning(self, source: str, key: str, fence: Fence) -> tuple[Begin, Chain]:
+    def _beginning(self, source: str, key: str, fence: Fence, owner_details: str | None) -> tuple[Begin, Chain]:
         write = Begin(
-            source=source, key=key, fence=fence, op=self._randomness.op_id(), timeout=self._settings.ownership_timeout
+            source=source,
+            key=key,
+            fence=fence,
+            op=self._randomness.op_id(),
+            timeout=self._settings.ownership_timeout,
+            owner_details=owner_details,
         )
         unknown = Partition(
             source=source, key=key, status=PartitionStatus.ASSIGNED, token=fence.token, nonce=fence.nonce
@@ -175,11 +181,14 @@ class Tenures:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
         op, partition = self._randomness.op_id(), lease.chain.partition
         write = request.resolved(Tenure(partition, lease.fence, lease.chain.last_op), op, self._settings)
-        heads = self._publish(partition, blocks, op) if write.clear_staged else ()
-        return replace(write, heads=heads) if heads else write
-
-    def _publish(self, partition: Partition, blocks: Sequence[Block], op: str) -> tuple[HeadRecord, ...]:
+        if not write.clear_staged:
+            return write
         published = merge(partition.staged, blocks)
+        heads = self._publish(partition, published, op)
+        rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
+        return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write
+
+    def _publish(self, partition: Partition, published: tuple[Block, ...], op: str) -> tuple[HeadRecord, ...]:
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
             hear = self._settler.attempts("read the head records").hear

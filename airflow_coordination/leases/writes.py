@@ -49,12 +49,14 @@ class Tenancy:
     """What a new tenure starts with. ``op`` becomes the nonce.
 
     :param max_lost_leases: this tenure's limit, stored with it: whoever finds the lease expired judges by it.
+    :param owner_details: what the owner says of itself; see :mod:`~airflow_coordination.leases.owner_details`.
     """
 
     op: str
     owner: Owner
     timeout: timedelta
     max_lost_leases: int
+    owner_details: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +130,17 @@ class Renew:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
-    """A driver's first write under a tenure that a task started; refused if another driver was first."""
+    """A driver's first write under a tenure that a task started; refused if another driver was first.
+
+    :param owner_details: what the driver says of itself.
+    """
 
     source: str
     key: str
     fence: Fence
     op: str
     timeout: timedelta
+    owner_details: str | None = None
 
     @property
     def prev(self) -> str:
@@ -167,6 +173,8 @@ class End:
     :param generation: generation after.
     :param clear_staged: whether the staged blocks went into the head records.
     :param heads: head records after, in full.
+    :param rows: rows in the blocks that this tenure publishes, for the history.
+    :param bytes: bytes in them.
     """
 
     source: str
@@ -185,6 +193,8 @@ class End:
     generation: str
     clear_staged: bool
     heads: tuple[HeadRecord, ...] = ()
+    rows: int = 0
+    bytes: int = 0
 
     @property
     def reopen_delay(self) -> timedelta | None:

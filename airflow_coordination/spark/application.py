@@ -159,8 +159,10 @@ class _Driver:
         return acquire
 
     def _tell_address(self, spark: Any) -> None:
+        """Tell the task, and every lease from now on, where this Spark application can be watched."""
         context = context_of(spark)
         if context is not None:
+            self._coordinator.describe_owner(application=context.applicationId, url=context.uiWebUrl)
             self._report("spark", application=context.applicationId, url=context.uiWebUrl)
 
     def _tell_metrics(self) -> None:

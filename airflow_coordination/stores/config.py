@@ -22,7 +22,7 @@ from airflow_coordination.stores.registry import (
 )
 
 COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
-SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size", "schema")
+SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size", "schema", "history_retention")
 DYNAMODB_OPTIONS: Final = (
     "table_name",
     "region",

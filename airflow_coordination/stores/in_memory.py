@@ -16,8 +16,9 @@ from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.rules import RULES
+from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
@@ -72,6 +73,7 @@ class InMemoryStore:
     """
 
     has_fused_step: Final = True
+    keeps_history: Final = True
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"
@@ -168,11 +170,11 @@ class InMemoryStore:
         if write.key is not None:
             partition = source.partitions.get(write.key)
             after = partition and steps.step(write, partition, now)
-            return after and source.put(after)
+            return after and source.step(after, ACQUIRE.records(write), now)
         with closing(source.order.in_order(_NEW_FIRST if write.new_first else _SEED_ORDER, now)) as due:
             for partition in due:
                 if (after := steps.step(write, partition, now)) is not None:
-                    return source.put(after)
+                    return source.step(after, ACQUIRE.records(write), now)
         return None
 
     def acquire(self, write: AcquireHinted | Retake) -> Answer:
@@ -193,9 +195,7 @@ class InMemoryStore:
         after = partition and steps.step(write, partition, now)
         if after is None:
             return Answer(False, partition)
-        source.put(after)
-        for record in RULES[type(write)].records(write):
-            source.note(record, now)
+        source.step(after, RULES[type(write)].records(write), now)
         return Answer(True, after, after.ownership_timeout)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -213,7 +213,7 @@ class InMemoryStore:
                 reopened = [source.put(after) for after in ready if after]
             with closing(source.order.expired(now)) as due:
                 freed = [steps.reclaim(write, p, now) for p in islice(due, write.limit)]
-                ended = [source.put(after) for after in freed if after]
+                ended = [source.step(after, RECLAIM.records(write), now) for after in freed if after]
             parked = sum(partition.parked for partition in ended)
             return Swept(len(reopened), len(ended) - parked, parked)
 
@@ -288,6 +288,11 @@ class InMemoryStore:
             stored = self._source(source)
             found = stored.heads_above((after or "", after_dataset), dataset, key)
             return list(islice(found, limit))
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
+        with self._step():
+            return list(islice(self._source(source).history(key), limit))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

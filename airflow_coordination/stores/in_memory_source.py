@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import singledispatchmethod
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure, ended_by
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
+
+HISTORY_LENGTH: Final = 20_000
+"""So many ended tenures are remembered of each source; the oldest go first."""
 
 
 class SortedKeys:
@@ -41,7 +45,7 @@ class SortedKeys:
 
 
 class StoredSource:
-    """One source: its partitions with their indexes, its head records, its audit.
+    """One source: its partitions with their indexes, its head records, its audit, its history.
 
     The caller holds the store's lock.
     """
@@ -56,6 +60,7 @@ class StoredSource:
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
+        self._ended: deque[tuple[Partition, Partition, TenureEnded]] = deque(maxlen=HISTORY_LENGTH)
 
     def put(self, after: Partition) -> Partition:
         """Store a partition, and return it."""
@@ -73,22 +78,39 @@ class StoredSource:
             self.assigned.pop(after.key, None)
         return after
 
+    def step(self, after: Partition, records: Iterable[Record], now: datetime) -> Partition:
+        """Store a partition after a step, with what the step writes beside it, and return it."""
+        before = self.partitions[after.key]
+        for record in records:
+            if not isinstance(record, TenureEnded):
+                self._note(record, now)
+            elif before.status is PartitionStatus.ASSIGNED:
+                self._ended.append((before, after, record))
+        return self.put(after)
+
+    def history(self, key: str | None = None) -> Iterator[PastTenure]:
+        """Yield the tenures that have ended, the newest first, of one partition if it is named."""
+        for before, after, record in reversed(self._ended):
+            past = ended_by(before, after, record) if key in (None, before.key) else None
+            if past is not None:
+                yield past
+
     @singledispatchmethod
-    def note(self, record: Any, now: datetime) -> None:
+    def _note(self, record: Any, now: datetime) -> None:
         """Write down what a step writes beside its partition."""
         raise TypeError(f"not a record of the protocol: {record!r}")
 
-    @note.register
+    @_note.register
     def _put_heads(self, record: PutHeads, now: datetime) -> None:
         for head in record.heads:
             self._put_head(replace(head, published_at=now))
 
-    @note.register
+    @_note.register
     def _empty_heads(self, record: EmptyHeads, now: datetime) -> None:
         for head in list(self.heads.get(record.key, {}).values()):
             self._put_head(replace(retracted(head), published_at=now))
 
-    @note.register
+    @_note.register
     def _audit(self, record: Audit, now: datetime) -> None:
         line = {"key": record.key, "at": now, "action": record.action, "by": record.by, "why": record.why}
         self.audit.append(line)

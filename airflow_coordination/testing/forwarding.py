@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
@@ -60,6 +61,10 @@ class ForwardingStore:
     @property
     def has_fused_step(self) -> bool:  # noqa: D102
         return self.store.has_fused_step
+
+    @property
+    def keeps_history(self) -> bool:  # noqa: D102
+        return self.store.keeps_history
 
     @property
     def create_page(self) -> int:  # noqa: D102
@@ -140,6 +145,9 @@ class ForwardingStore:
         after_dataset: str | None = None,
     ) -> Sequence[HeadRecord]:
         return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit, after_dataset))
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:  # noqa: D102
+        return self.forward("history", lambda: self.store.history(source, key, limit))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

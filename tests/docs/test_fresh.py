@@ -54,6 +54,7 @@ def test_every_error_has_its_place():
     assert {name for name in named if name.endswith("Error")} - ours <= {
         "DrainCutShortError",
         "PartitionFailedError",
+        "QuickstartError",
         "SupervisorGoneError",
         "SupplierBusyError",
     }

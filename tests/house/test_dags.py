@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.house.tree import ROOT
+from tests.house.tree import PACKAGE, ROOT
 
 WATCHED_IMPORT = """
 import gc, runpy, sys
@@ -22,7 +22,7 @@ sys.exit(f"touched {touched}" if touched else None if dags else "no DAG in it")
 
 def test_importing_a_dag_file_opens_no_database_and_no_connection(tmp_path):
     """The DAG processor does it all the time, and so does every task."""
-    dag_files = sorted((ROOT / "dags").glob("*.py"))
+    dag_files = sorted([*(ROOT / "dags").glob("*.py"), *(PACKAGE / "examples").glob("*.py")])
     says_dag = [path for path in dag_files if "DAG(" in path.read_text() or "@dag" in path.read_text()]
     assert says_dag
     for path in says_dag:

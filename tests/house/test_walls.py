@@ -11,20 +11,20 @@ import pytest
 from tests.house.tree import PACKAGE, ROOT, imported, is_standard, room_of
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
-AIRFLOW_SIDE = ("operators", "sensors", "triggers", "submission", "hooks", "links", "decorators", "board")
+AIRFLOW_SIDE = ("operators", "sensors", "triggers", "submission", "hooks", "links", "decorators", "board", "examples")
 
 # What each room may import that is not in the standard library. The rooms on the Airflow side have no such list.
 CLIENTS = {
     "": set(),
     "leases": set(),
+    "monitoring": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},
     "duties": set(),
-    "monitoring": set(),
-    "cli": {"airflow", "rich", "yaml"},
+    "cli": {"airflow", "psutil", "rich", "yaml"},
     "testing": {"pytest"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
@@ -33,6 +33,7 @@ NOT_LOADED = {
     "airflow_coordination.get_provider_info": HEAVY,
     "airflow_coordination.leases": HEAVY,
     "airflow_coordination.outputs": HEAVY,
+    "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},

@@ -45,6 +45,12 @@ def test_wheel_carries_the_migrations(contents):
     assert [name for name in contents if name.startswith("airflow_coordination/stores/") and "/versions/" in name]
 
 
+def test_wheel_carries_the_example_as_it_is(contents):
+    """``quickstart`` copies it from the installed package."""
+    for name in ("sales.py", "sales_job.py", "sales_without_spark.py"):
+        assert contents[f"airflow_coordination/examples/{name}"] == (PACKAGE / "examples" / name).read_text()
+
+
 def test_metadata_says_what_the_project_file_says(contents):
     """The base has no Airflow in it, and Airflow finds the provider."""
     metadata = Parser().parsestr(contents["airflow_coordination-0.1.0.dist-info/METADATA"])

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from airflow_coordination.leases.documents import encode_payload
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import Outcome, PartitionStatus
@@ -43,6 +44,7 @@ from airflow_coordination.leases.writes import (
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import block, head, owner
+from airflow_coordination.testing.history.past_tenures import unremembered_of
 
 _examples = itertools.count()
 KEYS = ("a", "b", "c", "d")
@@ -93,6 +95,10 @@ def comparable(partition: Partition | None) -> Partition | None:
     return partition and replace(partition, ordinal=0)
 
 
+def _in_order(past: PastTenure) -> tuple[str, int]:
+    return past.key, past.token
+
+
 class Machine(RuleBasedStateMachine):
     """The rules, for the stores that :meth:`others` adds to the in-memory one."""
 
@@ -128,7 +134,8 @@ class Machine(RuleBasedStateMachine):
         return f"{self.number:024x}"
 
     def tenancy(self, by: Any, max_lost: int) -> Tenancy:
-        return Tenancy(op=self.op(), owner=by, timeout=2 * MINUTE, max_lost_leases=max_lost)
+        details = '{"application":"x"}' if max_lost == 2 else None
+        return Tenancy(op=self.op(), owner=by, timeout=2 * MINUTE, max_lost_leases=max_lost, owner_details=details)
 
     def view(self, key: str, age: int) -> Partition | None:
         """Return the partition as it was some changes ago."""
@@ -185,6 +192,31 @@ class Machine(RuleBasedStateMachine):
             assert after.closed_count == self.closes[key]
         assert (after.status is PartitionStatus.ASSIGNED) == (after.owner is not None)
         assert (after.status is PartitionStatus.ASSIGNED) == (after.ownership_timeout is not None)
+        assert (after.status is PartitionStatus.ASSIGNED) == (after.acquired_at is not None)
+        self._check_history(before, after)
+
+    def _check_history(self, before: Partition | None, after: Partition) -> None:
+        """Compare the row of the tenure that was ended with what was seen of it."""
+        fence = before.fence if before is not None and before.status is PartitionStatus.ASSIGNED else None
+        if before is None or fence is None or (after.fence == fence and after.status is PartitionStatus.ASSIGNED):
+            return
+        [row] = [past for past in self.stores[0].history(self.source, after.key) if past.fence == fence]
+        assert (row.owner, row.owner_details, row.acquired_at) == (
+            before.owner,
+            before.owner_details,
+            before.acquired_at,
+        )
+        assert row.error == ("boom" if row.outcome is Outcome.FAILED else None)
+
+    @invariant()
+    def every_tenure_is_remembered(self) -> None:
+        """By each store that keeps a history: alike, and as the ring says."""
+        keeping = [store for store in self.stores if store.keeps_history]
+        histories = [sorted(store.history(self.source), key=_in_order) for store in keeping]
+        for history in histories[1:]:
+            assert history == histories[0]
+        for partition in filter(None, self.now.values()):
+            assert not list(unremembered_of(self.stores[0], partition))
 
     @invariant()
     def nonces_are_unique(self) -> None:
@@ -254,10 +286,13 @@ class Machine(RuleBasedStateMachine):
     @rule(key=keys, age=ages, by=owners, kind=st.sampled_from(["adopt", "renew", "begin"]), timeout=minutes)
     def keep(self, key: str, age: int, by: Any, kind: str, timeout: timedelta) -> None:
         if (held := self.held(key, age)) and held.fence:
+            at: dict[str, Any] = {"source": self.source, "key": key, "fence": held.fence}
             writes: dict[str, Write] = {
-                "adopt": Adopt(source=self.source, key=key, fence=held.fence, owner=by),
-                "renew": Renew(source=self.source, key=key, fence=held.fence, timeout=timeout),
-                "begin": Begin(source=self.source, key=key, fence=held.fence, op=self.op(), timeout=timeout),
+                "adopt": Adopt(**at, owner=by),
+                "renew": Renew(**at, timeout=timeout),
+                "begin": Begin(
+                    source=self.source, key=key, fence=held.fence, op=self.op(), timeout=timeout, owner_details="{}"
+                ),
             }
             self._send(writes[kind])
 

@@ -17,7 +17,7 @@ from airflow_coordination.testing.history import (
 )
 from tests.simulation.faults import Fault
 from tests.simulation.processes import Finisher, start_all
-from tests.simulation.setup import Setup
+from tests.simulation.setup import SOURCE_ID, Setup
 from tests.simulation.stores import MakeStore
 
 SETTLING = 400.0
@@ -86,6 +86,7 @@ def violations(setup: Setup) -> Iterator[Violation]:
     if not setup.finished:
         yield Violation("L1", "not everything has come to an end")
     yield from _all_listed_exist(setup)
+    yield from (Violation("X11", problem) for problem in setup.store.unremembered(SOURCE_ID))
 
 
 def _all_listed_exist(setup: Setup) -> Iterator[Violation]:

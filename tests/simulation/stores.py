@@ -6,7 +6,7 @@ import random
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.sql.columns import PARTITIONS
+from airflow_coordination.testing.history.past_tenures import unremembered
 from tests.simulation.clocks import ProcessClock, WorldClock
 from tests.simulation.dynamodb.engine import Engine
 from tests.simulation.network import Network
@@ -37,6 +38,9 @@ class StoreSetup(Protocol):
     """By how many seconds the store's own time may be behind."""
     is_exact: bool
     """Whether everybody sees at once what can be acquired."""
+
+    def unremembered(self, source: str) -> Iterator[str]:
+        """Yield what its history lacks, as far as it keeps one."""
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
@@ -60,6 +64,10 @@ class InMemorySetup:
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
         return RemoteStore(self._store, process, self._network, self._random)
+
+    def unremembered(self, source: str) -> Iterator[str]:
+        """Yield what its history lacks."""
+        return unremembered(self._store, source)
 
     def remove(self, source: str, key: str) -> bool:
         """Remove a partition from the dictionaries that keep it."""
@@ -107,6 +115,10 @@ class SqliteSetup:
         """Return the store as a process sees it."""
         return RemoteStore(self._store, process, self._network, self._random)
 
+    def unremembered(self, source: str) -> Iterator[str]:
+        """Yield what its history lacks."""
+        return unremembered(self._store, source)
+
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's row."""
         with sqlite3.connect(self._file) as connection:
@@ -138,6 +150,10 @@ class DynamoDBSetup:
         """Return the store as a process sees it."""
         table = RemoteTable(self._engine, process, self._network, self._random)
         return self._store(table, ProcessClock(process, timedelta(hours=self._random.uniform(-24, 24))))
+
+    def unremembered(self, source: str) -> Iterator[str]:
+        """Yield nothing: it keeps no history."""
+        return iter(())
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's item."""

@@ -12,7 +12,7 @@ from boto3.dynamodb.conditions import Key
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
@@ -60,6 +60,12 @@ def _all_heads(table: Table, record: EmptyHeads) -> list[HeadRecord]:
         )
         raise PartitionUpdateError("retract", record.key, f"{problem}, and {remedy}")
     return found
+
+
+@_puts.register
+def _tenure_ended(record: TenureEnded, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield nothing: an item of its own would cost each ending a request and a write unit."""
+    yield from ()
 
 
 @_puts.register

@@ -12,6 +12,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -69,6 +70,7 @@ class DynamoDBStore:
     """
 
     has_fused_step: Final = False
+    keeps_history: Final = False
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
 
@@ -299,6 +301,10 @@ class DynamoDBStore:
         """Return head records by key in byte order, then by dataset."""
         self._ready()
         return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return nothing: the ring of each partition remembers its last eight endings, and there is no more of it."""
+        return ()
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

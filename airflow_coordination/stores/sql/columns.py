@@ -17,10 +17,19 @@ from typing import Any, Final, Generic, TypeVar
 from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros
 from airflow_coordination.leases.fence import RING_SIZE
-from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, PARTITION_FIELDS, Field, Kind
+from airflow_coordination.leases.fields import (
+    HEAD_FIELDS,
+    HEAD_KEY,
+    PARTITION_FIELDS,
+    TENURE_FIELDS,
+    TENURE_KEY,
+    Field,
+    Kind,
+)
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import PartitionStatus, Rank
+from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 
 T = TypeVar("T")
 
@@ -50,6 +59,7 @@ PARTITIONS: Final = "coordination_partitions"
 HEADS: Final = "coordination_heads"
 SOURCES: Final = "coordination_sources"
 AUDIT: Final = "coordination_audit"
+HISTORY: Final = "coordination_history"
 META: Final = "coordination_meta"
 
 RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
@@ -61,6 +71,10 @@ HEAD: Final = ", ".join(field.column for field in HEAD_FIELDS)
 HEAD_KEY_COLUMNS: Final = tuple(field.column for field in HEAD_FIELDS if field.name in HEAD_KEY)
 GIVEN_OF_HEAD: Final = tuple(field for field in HEAD_FIELDS if field.kind is not Kind.TIME)
 """What a writer gives of a head record; the time is the store's."""
+
+TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
+"""The select list that :func:`past_tenure_of` reads."""
+TENURE_KEY_COLUMNS: Final = tuple(field.column for field in TENURE_FIELDS if field.name in TENURE_KEY)
 
 
 def moment(micros: int | None) -> datetime | None:
@@ -74,6 +88,7 @@ _DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
     Kind.STATUS: PartitionStatus,
     Kind.RANK: Rank,
     Kind.BLOCKS: load_blocks,
+    Kind.OUTCOME: Outcome,
 }
 """From a stored value; texts and numbers are what they are."""
 
@@ -101,6 +116,7 @@ class _Decoder(Generic[T]):
 
 _partition = _Decoder(Partition, PARTITION_FIELDS)
 _head = _Decoder(HeadRecord, HEAD_FIELDS)
+_past_tenure = _Decoder(PastTenure, TENURE_FIELDS)
 _WIDTH: Final = len(PARTITION_FIELDS)
 
 
@@ -112,3 +128,8 @@ def partition_of(row: Sequence[Any]) -> Partition:
 def head_of(row: Sequence[Any]) -> HeadRecord:
     """Return the head record in a row of ``HEAD``."""
     return _head(row)
+
+
+def past_tenure_of(row: Sequence[Any]) -> PastTenure:
+    """Return the ended tenure in a row of ``TENURE``."""
+    return _past_tenure(row)

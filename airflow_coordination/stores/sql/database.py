@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.history_retention import OPTION, retention_of
 from airflow_coordination.stores.sql.connections import Connected, Connections, NoneFreeError, Rows
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
 
@@ -39,8 +40,9 @@ class Run(Protocol):
 class Database(ABC):
     """Connections in autocommit mode: one statement is one transaction, and none stays open between calls.
 
-    :param url: where it is.
+    :param url: where it is, and how long the history is kept (``history_retention``).
     :param dialect: what it says differently.
+    :raises SettingsError: when the retention is no number of days.
     """
 
     driver_error: type[Exception]
@@ -48,6 +50,7 @@ class Database(ABC):
 
     def __init__(self, url: DatabaseUrl, dialect: Dialect) -> None:
         self.url, self.dialect = url, dialect
+        self.history_retention = retention_of(url.query.get(OPTION))
         self._process = os.getpid()
         self._connections: Connections | None = None
         self._lock = threading.Lock()

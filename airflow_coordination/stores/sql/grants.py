@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final, Literal
 
-from airflow_coordination.stores.sql.columns import AUDIT, HEADS, META, PARTITIONS, SOURCES
+from airflow_coordination.stores.sql.columns import AUDIT, HEADS, HISTORY, META, PARTITIONS, SOURCES
 from airflow_coordination.stores.sql.names import check_name, quote_name
 from airflow_coordination.stores.sql.statements.create import PAGE_SEQUENCE
 
@@ -24,7 +24,7 @@ class SqlRole(StrEnum):
     OWNER = "owner"
     """Makes the tables and migrates them, and so may do everything with them: ``store migrate``, ``store new-id``."""
     WORKER = "worker"
-    """Operators, sensors, drivers and people's actions. Removes no row, and changes neither audit nor version."""
+    """Operators, sensors, drivers and people's actions. Removes old history only; changes neither audit nor version."""
     READER = "reader"
     """Looks, and reads what was published."""
 
@@ -57,12 +57,13 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("table", HEADS, "SELECT", "INSERT", "UPDATE"),
         *_on("table", SOURCES, "SELECT", "INSERT", "UPDATE"),
         *_on("table", AUDIT, "SELECT", "INSERT"),
+        *_on("table", HISTORY, "SELECT", "INSERT", "DELETE"),
         *_on("sequence", PAGE_SEQUENCE, "USAGE"),
     ),
     SqlRole.READER: (
         *_on("database", "", "CONNECT"),
         *_on("schema", "", "USAGE"),
-        *(Right("SELECT", "table", table) for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT)),
+        *(Right("SELECT", "table", table) for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY)),
     ),
 }
 

@@ -12,7 +12,7 @@ from airflow_coordination.leases.blocks import Block, dump_blocks
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import Kind
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Rank
 from airflow_coordination.leases.writes import (
@@ -59,6 +59,7 @@ def tenancy(tenancy: Tenancy) -> dict[str, Any]:
         "owner_try": owner.try_number,
         "timeout": tenancy.timeout // MICROSECOND,
         "max_lost": tenancy.max_lost_leases,
+        "owner_details": tenancy.owner_details,
     }
 
 
@@ -88,7 +89,8 @@ def renew(write: Renew) -> dict[str, Any]:
 
 def begin(write: Begin) -> dict[str, Any]:
     """Return the parameters of a driver's first write."""
-    return {**_fence(write), **_timeout(write.timeout), "op": write.op, "prev": write.prev}
+    told = {"op": write.op, "prev": write.prev, "owner_details": write.owner_details}
+    return {**_fence(write), **_timeout(write.timeout), **told}
 
 
 def save(write: Save) -> dict[str, Any]:
@@ -125,6 +127,7 @@ def end(write: End) -> dict[str, Any]:
         "op": write.op,
         "prev": write.prev,
         "entry": ring_entry(but_the_time),
+        "outcome": str(write.outcome),
         "status": str(status),
         "closed_count": write.closed_count,
         "failures": write.failures,
@@ -182,6 +185,11 @@ def _empty_heads(record: EmptyHeads) -> list[dict[str, Any]]:
 def _audit(record: Audit) -> list[dict[str, Any]]:
     place = {"source": record.source, "key": record.key, "op": record.op}
     return [{**place, "action": record.action, "by": record.by, "why": record.why}]
+
+
+@rows.register
+def _tenure_ended(record: TenureEnded) -> list[dict[str, Any]]:
+    return [{"error": record.error, "rows": record.rows, "bytes": record.bytes}]
 
 
 def together(record: Record) -> dict[str, Any]:

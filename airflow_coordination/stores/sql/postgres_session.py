@@ -12,10 +12,11 @@ from psycopg import pq
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.history_retention import OPTION
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.names import check_name, quote_name
 
-OWN: Final = ("connect_timeout", "statement_timeout", "pool_size", "schema")
+OWN: Final = ("connect_timeout", "statement_timeout", "pool_size", "schema", OPTION)
 """What the query of a URL may hold beside what libpq knows."""
 
 _FIXED: Final = {

@@ -30,7 +30,7 @@ from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
 from airflow_coordination.stores.sql.short_way import ShortWay
 from airflow_coordination.stores.sql.statements import acquire, combined, create
-from airflow_coordination.stores.sql.steps import Step, ending
+from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.used_up import UsedUp
 
@@ -136,6 +136,7 @@ class PostgresStore(SqlStore):
 
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step and write its records, in one statement."""
+        step = self.kept(step)
         if not step.records:
             return self.ask(call, step.build, step.parameters, **step.shape)
         kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
@@ -146,11 +147,12 @@ class PostgresStore(SqlStore):
         call = Call("complete and acquire next", end.key)
         began = self._begin(following.source)
         asked_from = self._marks.of(following.source)
-        step = ending(end)
+        step = self.kept(ending(end))
         ended = step.parameters | _beside(step.records)
         parameters = {**given.prefixed("ended_", self.timed(ended)), **self.queued(following)}
         short = following.may_miss and following.key is None and self._short_way.is_worth_it(following.source)
-        look = {"new_first": following.new_first, "by_key": following.key is not None, "short": short}
+        look: dict[str, Any] = {"new_first": following.new_first, "by_key": following.key is not None, "short": short}
+        look["following_kinds"] = () if short else _kinds(self.kept(acquisition(following)).records)
         rows = self.ask(call, combined.end_and_acquire, parameters, kinds=_kinds(step.records), **step.shape, **look)
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]

@@ -14,6 +14,7 @@ from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.addresses import plain_name, public_address
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.database_url import DatabaseUrl
+from airflow_coordination.stores.history_retention import OPTION
 from airflow_coordination.stores.sql.connections import Connections, NoneFreeError
 from airflow_coordination.stores.sql.database import Database, Run, original
 from airflow_coordination.stores.sql.sqlite_files import PRIVATE, check_neighbours, private_mode, tighten
@@ -83,12 +84,12 @@ class SqliteDatabase(Database):
 
     def __init__(self, url: DatabaseUrl) -> None:
         super().__init__(url, dialect.sqlite())
-        if url.query:
+        if unknown := url.query.keys() - {OPTION}:
             remedy = "Leave it out; it is for PostgreSQL"
             raise SettingsError(
                 "store",
                 public_address(url.text()),
-                f"has options that SQLite does not know: {', '.join(map(plain_name, url.query))}",
+                f"has options that SQLite does not know: {', '.join(map(plain_name, sorted(unknown)))}",
                 remedy,
             )
         path = url.database or ""

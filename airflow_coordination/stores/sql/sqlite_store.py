@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.records import TenureEnded
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Answer,
@@ -19,9 +24,8 @@ from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import acquire, create
-from airflow_coordination.stores.sql.statements.records import one
-from airflow_coordination.stores.sql.steps import Step, ending
+from airflow_coordination.stores.sql.statements import acquire, create, records
+from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 
 _NOT_THE_ENDED = "AND source_partition_key <> :ended_key"
@@ -46,8 +50,8 @@ class SqliteStore(SqlStore):
 
     @property
     def reference(self) -> str | None:
-        """The file's URL."""
-        return self.description
+        """The file's URL, with its options."""
+        return self.database.url.text()
 
     def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert a page in one transaction."""
@@ -69,19 +73,48 @@ class SqliteStore(SqlStore):
 
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step and write its records: in one transaction, if there are any."""
+        step = self.kept(step)
         if not step.records:
             return self.ask(call, step.build, step.parameters, **step.shape)
         self._ready()
         with self.database.transaction(call) as run:
             return self._carry_out_in(run, step)
 
-    def _carry_out_in(self, run: Run, step: Step) -> Rows:
-        rows = run(self.statement(step.build, self.database.dialect, **step.shape), self.timed(step.parameters))
+    def acquire_next(self, write: AcquireNext) -> Partition | None:
+        """Acquire the first claimable partition; ``None`` when there is none."""
+        if write.key is not None:
+            return super().acquire_next(write)
+        self._ready()
+        with self.database.transaction(Call("acquire a partition")) as run:
+            rows = self._acquire_first_in(run, write, self.queued(write))
+        return partition_of(rows[0]) if rows else None
+
+    def _acquire_first_in(self, run: Run, write: AcquireNext, parameters: dict[str, Any], only: str = "") -> Rows:
+        """Find what is first in the order, and acquire it: whether that ends a tenure is known in between."""
+        timed = self.timed(parameters)
+        look = self.statement(acquire.find_first, self.database.dialect, new_first=write.new_first, only=only)
+        for key, status in run(look, timed):
+            step = acquisition(replace(write, key=key))
+            held = status == PartitionStatus.ASSIGNED
+            return self._carry_out_in(run, step if held else replace(step, records=()), timed["now"])
+        return ()
+
+    def _carry_out_in(self, run: Run, step: Step, now: int | None = None) -> Rows:
+        """Execute a step and write its records; all of its statements are given one time."""
+        step, dialect = self.kept(step), self.database.dialect
+        timed = self.timed(step.parameters) if now is None else {**step.parameters, "now": now}
+        for record in step.records:
+            if isinstance(record, TenureEnded):
+                statement = self.statement(records.before, dialect, step=step.build, **step.shape)
+                run(statement, {**timed, **given.together(record)})
+        rows = run(self.statement(step.build, dialect, **step.shape), timed)
         for record in step.records if rows else ():
             kind: type = type(record)
-            statement = self.statement(one, self.database.dialect, kind=kind)
+            if kind is TenureEnded:
+                continue
+            statement = self.statement(records.one, dialect, kind=kind)
             for row in given.rows(record):
-                run(statement, self.timed(row))
+                run(statement, {**row, "now": timed["now"]})
         return rows
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -94,10 +127,7 @@ class SqliteStore(SqlStore):
         return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
 
     def _acquire_in(self, run: Run, end: End, following: AcquireNext) -> Rows:
-        parameters = self.timed({**self.queued(following), "ended_key": end.key})
         if following.key is None:
-            options = {"new_first": following.new_first, "only": _NOT_THE_ENDED}
-            return run(self.statement(acquire.acquire_next, self.database.dialect, **options), parameters)
-        if following.key == end.key:
-            return ()
-        return run(self.statement(acquire.acquire_key, self.database.dialect), parameters)
+            parameters = {**self.queued(following), "ended_key": end.key}
+            return self._acquire_first_in(run, following, parameters, _NOT_THE_ENDED)
+        return () if following.key == end.key else self._carry_out_in(run, acquisition(following))

@@ -8,11 +8,12 @@ from typing import Any
 
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.records import Record
-from airflow_coordination.leases.rules import ACT, END
+from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, RECLAIM, RETAKE
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import KEEP, Act, End
+from airflow_coordination.leases.writes import KEEP, AcquireHinted, AcquireNext, Act, End, Retake, Sweep
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.statements import owner, people
+from airflow_coordination.stores.sql.statements import acquire, owner, people, sweep
+from airflow_coordination.stores.sql.statements.step import StepText
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,37 @@ class Step:
     :param records: what the same commit writes beside the partition.
     """
 
-    build: Callable[..., str]
+    build: Callable[..., StepText]
     shape: Mapping[str, Any]
     parameters: dict[str, Any]
     records: tuple[Record, ...]
+
+
+def acquisition(write: AcquireNext, parameters: dict[str, Any] | None = None) -> Step:
+    """Return the step that acquires whatever is first in the order, or one partition by its key.
+
+    :param parameters: for a look at the order.
+    """
+    records = tuple(ACQUIRE.records(write))
+    if write.key is not None:
+        return Step(acquire.acquire_key, {}, given.acquire_next(write), records)
+    return Step(acquire.acquire_next, {"new_first": write.new_first}, parameters or {}, records)
+
+
+def acquisition_of_known(write: AcquireHinted | Retake) -> Step:
+    """Return the step that acquires one known partition."""
+    parameters = given.acquire_known(write)
+    if isinstance(write, Retake):
+        return Step(acquire.retake, {}, parameters, tuple(RETAKE.records(write)))
+    return Step(acquire.acquire_hinted, {}, parameters, tuple(ACQUIRE_AS_SEEN.records(write)))
+
+
+def reclaiming(write: Sweep, parameters: dict[str, Any]) -> Step:
+    """Return the step that ends what has expired.
+
+    :param parameters: of a sweep.
+    """
+    return Step(sweep.reclaim, {}, parameters, tuple(RECLAIM.records(write)))
 
 
 def ending(write: End) -> Step:

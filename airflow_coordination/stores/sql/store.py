@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
@@ -12,6 +13,8 @@ from typing import Any, Final
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus
@@ -37,13 +40,14 @@ from airflow_coordination.leases.writes import (
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import head_of, moment, partition_of
+from airflow_coordination.stores.sql.columns import head_of, moment, partition_of, past_tenure_of
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, order, owner, read, records, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
-from airflow_coordination.stores.sql.steps import Step, action, ending
+from airflow_coordination.stores.sql.steps import Step, acquisition, acquisition_of_known, action, ending, reclaiming
+from airflow_coordination.stores.sql.thinning import Thinning
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),
@@ -60,6 +64,8 @@ class SqlStore(ABC):
     :param clock: replaces the store's own, for tests.
     """
 
+    thinning: Thinning
+
     has_fused_step: Final = True
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
@@ -68,12 +74,18 @@ class SqlStore(ABC):
         self.database = database
         self._clock = clock
         self._facts: StoreFacts | None = None
+        self.thinning = Thinning(database.history_retention, self.ask)
         self.statement = cache(self._statement)
 
     @property
     def store_id(self) -> str:
         """The id this store was given when it was set up (promise S18)."""
         return self._ready().store_id
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether a row of each tenure is written; ``history_retention=off`` says no."""
+        return self.database.history_retention is not None
 
     @property
     @abstractmethod
@@ -171,8 +183,7 @@ class SqlStore(ABC):
         """Acquire the first claimable partition; ``None`` when there is none."""
         if write.key is not None:
             return self._acquire_key(write)
-        call = Call("acquire a partition")
-        rows = self.ask(call, acquire.acquire_next, self.queued(write), new_first=write.new_first)
+        rows = self.carry_out(Call("acquire a partition"), acquisition(write, self.queued(write)))
         return partition_of(rows[0]) if rows else None
 
     def queued(self, write: AcquireNext) -> dict[str, Any]:
@@ -184,21 +195,20 @@ class SqlStore(ABC):
         return {}
 
     def _acquire_key(self, write: AcquireNext) -> Partition | None:
-        rows = self.ask(Call("acquire", write.key or ""), acquire.acquire_key, given.acquire_next(write))
+        rows = self.carry_out(Call("acquire", write.key or ""), acquisition(write))
         return partition_of(rows[0]) if rows else None
 
     def acquire(self, write: AcquireHinted | Retake) -> Answer:
         """Acquire one known partition; one that nobody holds by a shorter statement, which mostly finds it."""
         if isinstance(write, AcquireHinted):
-            free = self._acquire_known(acquire.acquire_free, write)
+            rows = self.ask(Call("acquire", write.key), acquire.acquire_free, given.acquire_known(write))
+            free = self._acquired(write, rows)
             seen = free.partition
             if free.applied or seen is None or seen.token != write.token or seen.status is not PartitionStatus.ASSIGNED:
                 return free
-            return self._acquire_known(acquire.acquire_hinted, write)
-        return self._acquire_known(acquire.retake, write)
+        return self._acquired(write, self.carry_out(Call("acquire", write.key), acquisition_of_known(write)))
 
-    def _acquire_known(self, build: Callable[[Dialect], str], write: AcquireHinted | Retake) -> Answer:
-        rows = self.ask(Call("acquire", write.key), build, given.acquire_known(write))
+    def _acquired(self, write: AcquireHinted | Retake, rows: Rows) -> Answer:
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
     def write(self, write: OwnerWrite) -> Answer:
@@ -235,9 +245,10 @@ class SqlStore(ABC):
         """Reopen and reclaim what is due; what was delayed joins the queue."""
         parameters = {**given.sweep(write), **self.not_used_up(write.source)}
         reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
-        ended = self.ask(Call("reclaim expired leases"), sweep.reclaim, parameters)
+        ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, parameters))
         self.ask(Call("queue what was delayed"), sweep.promote, parameters)
-        parked = sum(status == PartitionStatus.CLOSED for [status] in ended)
+        self.thinning.after_sweep(write.source)
+        parked = sum(status == PartitionStatus.CLOSED for _, status in ended)
         return Swept(len(reopened), len(ended) - parked, parked)
 
     def act(self, write: Act) -> Answer:
@@ -311,6 +322,21 @@ class SqlStore(ABC):
         parameters["after_dataset"] = after_dataset
         rows = self.execute(Call("read head records", writes=False), statement, parameters)
         return [head_of(row) for row in rows]
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
+        call, parameters = Call("read the history", key or "", writes=False), {"source": source, "limit": limit}
+        if key is not None:
+            parameters["key"] = key
+        return [
+            past_tenure_of(row) for row in self.ask(call, records.list_history, parameters, one_key=key is not None)
+        ]
+
+    def kept(self, step: Step) -> Step:
+        """Return the step without its row of the history, where none is kept."""
+        if self.keeps_history:
+            return step
+        return replace(step, records=tuple(record for record in step.records if not isinstance(record, TenureEnded)))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -20,6 +20,7 @@ from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.reading import Reading
+from airflow_coordination.testing.conformance.remembering import Remembering
 from airflow_coordination.testing.conformance.retracting import Retracting
 from airflow_coordination.testing.conformance.sweeping import Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure
@@ -39,6 +40,7 @@ class StoreConformance(
     Heads,
     Retracting,
     Reading,
+    Remembering,
     Fused,
     Hostile,
     Coordinating,

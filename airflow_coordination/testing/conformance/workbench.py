@@ -127,10 +127,23 @@ class Workbench:
         """Renew."""
         return self.store.write(Renew(source=self.source, key=held.key, fence=fence(held), timeout=timeout))
 
-    def begin(self, held: Partition, op: str | None = None, timeout: timedelta = TIMEOUT) -> Answer:
+    def begin(
+        self,
+        held: Partition,
+        op: str | None = None,
+        timeout: timedelta = TIMEOUT,
+        owner_details: str | None = None,
+    ) -> Answer:
         """Send a driver's first write."""
         return self.store.write(
-            Begin(source=self.source, key=held.key, fence=fence(held), op=op or self.op(), timeout=timeout)
+            Begin(
+                source=self.source,
+                key=held.key,
+                fence=fence(held),
+                op=op or self.op(),
+                timeout=timeout,
+                owner_details=owner_details,
+            )
         )
 
     def saving(self, held: Partition, state: object, *blocks: Block, timeout: timedelta = TIMEOUT) -> Save:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
@@ -17,6 +19,8 @@ SHAPES = {
     "docs/how-to/from-dynamic-mapping.md": ("sales", "sales", "done"),
     "docs/how-to/spark-connect.md": ("spark_connect", "primes", "finished"),
     "docs/how-to/wake-up.md": ("flights_when_due", "flights", "none_parked"),
+    "airflow_coordination/examples/sales.py": ("coordination_quickstart", "quickstart", "done"),
+    "airflow_coordination/examples/sales_without_spark.py": ("coordination_quickstart", "quickstart", "done"),
     "dags/flights.py": ("flights", "flights", "finished"),
     "dags/spark_connect.py": ("spark_connect", "primes", "finished"),
     "dags/standing_source.py": ("standing_source", "pumps", "none_parked"),
@@ -34,13 +38,14 @@ def _code(place):
 
 
 def _works_on_partitions(text):
-    return "with DAG(" in text and ("LeasedSparkSubmitOperator" in text or "leased_pyspark" in text)
+    return "with DAG(" in text and any(word in text for word in ("LeasedSparkSubmitOperator", "leased_pyspark", "Hook"))
 
 
 def test_a1_no_documented_dag_is_forgotten():
     """A1: another page or example must be tried here, too."""
     pages = {label(page) for page in PAGES if any(_works_on_partitions(step["text"]) for step in steps(page))}
-    examples = {label(path) for path in (ROOT / "dags").glob("*.py") if _works_on_partitions(path.read_text())}
+    files = [*(ROOT / "dags").glob("*.py"), *(ROOT / "airflow_coordination" / "examples").glob("*.py")]
+    examples = {label(path) for path in files if _works_on_partitions(path.read_text())}
     assert pages | examples == set(SHAPES)
 
 
@@ -59,11 +64,13 @@ def source(store_url):
 
 
 @pytest.fixture
-def documented(tmp_path, monkeypatch):
+def documented(tmp_path, monkeypatch, store_url):
     """Return the DAG of a place, on a worker where its tasks cannot work: there is no Java, nor a Spark server."""
     (tmp_path / "dags").mkdir()
     monkeypatch.setenv("AIRFLOW_VAR_FLIGHTS_DATA", str(tmp_path / "dags"))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_QUICKSTART_SPARK", '{"conn_type": "spark", "host": "local[1]"}')
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_QUICKSTART", os.environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
 
     def load(place):

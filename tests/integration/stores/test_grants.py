@@ -68,6 +68,7 @@ def reads(store: PartitionStore) -> None:
     c.claimable()
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
+    assert c.history(head.key)[-1].owner
     assert store.now()
 
 
@@ -109,7 +110,7 @@ class Place:
 
     def clear(self) -> None:
         schema = quote_name(self.schema)
-        tables = [f"{schema}.coordination_{name}" for name in ("partitions", "heads", "sources", "audit")]
+        tables = [f"{schema}.coordination_{name}" for name in ("partitions", "heads", "sources", "audit", "history")]
         self.sql(f"TRUNCATE {', '.join(tables)}")
 
 
@@ -207,10 +208,10 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
         assert well["permissions"].remedy == ""
     lacking = findings(place, SqlRole.READER, SqlRole.WORKER)["permissions"]
     assert lacking.verdict is Verdict.WRONG
-    assert "INSERT on coordination_audit, INSERT on coordination_heads" in lacking.found
+    assert "INSERT on coordination_audit, INSERT on coordination_heads, INSERT on coordination_history" in lacking.found
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
-    assert "more than it needs: INSERT on coordination_audit" in much.found
+    assert "more than it needs: DELETE on coordination_history, INSERT on coordination_audit" in much.found
     assert much.remedy == "Revoke what it does not need"
 
 

@@ -61,7 +61,7 @@ def _reads(plan: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("new_first", [False, True])
 def test_sqlite_acquires_by_index_ranges_only(sqlite_store: SqlStore, new_first: bool) -> None:
-    plan = _reads(sqlite_plan(sqlite_store, acquire.acquire_next(sqlite_store.database.dialect, new_first=new_first)))
+    plan = _reads(sqlite_plan(sqlite_store, acquire.find_first(sqlite_store.database.dialect, new_first=new_first)))
     assert len(plan) == 8
     for step in plan:
         assert re.search(

@@ -17,6 +17,7 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.clock import from_micros
 from airflow_coordination.leases.explaining.facts import PLACES
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import indexes
@@ -135,6 +136,22 @@ def test_d_what_is_counted_in_indexes_is_exact(store: SqlStore) -> None:
     assert found != Outlook()
 
 
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_d_owners_come_page_by_page(store: SqlStore) -> None:
+    """D: each page is the page of what is ASSIGNED, whose plan is looked at above."""
+    keys, after = list[str](), None
+    while True:
+        page = owners(store, STORED, 77, after)
+        keys += [held.key for held in page.held]
+        after = page.after
+        if after is None:
+            break
+        assert len(page.held) == 77
+    assert len(keys) == len(set(keys)) == SourceCoordinator(store, SOURCE, "o").counts()[S.ASSIGNED]
+    assert keys == sorted(keys)
+
+
 SHOWN = "SELECT source_partition_key FROM coordination_partitions WHERE source_identifier = %s AND {} ORDER BY 1"
 WANTED = {None: "true", True: "source_partition_status = 'CLOSED' AND reopen_at IS NULL"}
 WANTED[False] = f"NOT ({WANTED[True]})"
@@ -211,7 +228,9 @@ def _undo(url: str) -> None:
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
         for index in indexes.VIEWS:
             elsewhere.execute(f"DROP INDEX {index.name}")
-        elsewhere.execute("ALTER TABLE coordination_partitions DROP COLUMN max_lost_leases")
+        for column in ("max_lost_leases", "acquired_at", "owner_details"):
+            elsewhere.execute(f"ALTER TABLE coordination_partitions DROP COLUMN {column}")
+        elsewhere.execute("DROP TABLE coordination_history")
         elsewhere.execute("UPDATE coordination_schema_history SET version_num = '0001'")
         elsewhere.execute("UPDATE coordination_meta SET schema_version = 1")
 
@@ -303,6 +322,9 @@ def test_d_s16_a_sqlite_file_of_before_gets_them(tmp_path: Path) -> None:
     with engine.begin() as connection:
         for index in indexes.VIEWS:
             connection.execute(text(f"DROP INDEX {index.name}"))
+        for column in ("acquired_at", "owner_details"):
+            connection.execute(text(f"ALTER TABLE coordination_partitions DROP COLUMN {column}"))
+        connection.execute(text("DROP TABLE coordination_history"))
         connection.execute(text("UPDATE coordination_schema_history SET version_num = '0002'"))
         connection.execute(text("UPDATE coordination_meta SET schema_version = 1"))
     open_store(url).setup()

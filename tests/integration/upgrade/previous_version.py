@@ -1,6 +1,7 @@
 """The code of schema 1: a copy of the package that knows nothing of the limit that travels with the lease.
 
-It neither reads nor writes the column or attribute, and each judge goes by its own setting, as version 0.1 does.
+It keeps no history either. It neither reads nor writes the columns or attributes, and each judge goes by its own
+setting, as version 0.1 does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ PREVIOUS = 1
 _KNOWS_NO_LIMIT = {
     "leases/rules.py": {
         '            "max_lost_leases": tenancy.max_lost_leases,\n': "",
+        '        "acquired_at": None,\n        "owner_details": None,\n': "",
+        '            "acquired_at": now,\n            "owner_details": tenancy.owner_details,\n': "",
+        ', "owner_details": w.owner_details}': "}",
     },
     "leases/algebra.py": {
         "(own if limit is None else limit)": "own",
@@ -25,13 +29,19 @@ _KNOWS_NO_LIMIT = {
         f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {PREVIOUS}",
     },
     "leases/fields.py": {
-        '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n': "",
+        '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n'
+        '    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),\n'
+        '    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),\n': "",
     },
     "stores/sql/statements/words.py": {
         'return f"{count} + 1 < coalesce({limit}, {own})"': 'return f"{count} + 1 < {own}"',
         "{field.name: field.column for field in PARTITION_FIELDS}, owner_task": (
-            '{field.name: field.column for field in PARTITION_FIELDS}, max_lost_leases="", owner_task'
+            '{field.name: field.column for field in PARTITION_FIELDS}, max_lost_leases="", acquired_at="", '
+            'owner_details="", owner_task'
         ),
+    },
+    "stores/sql/database.py": {
+        "retention_of(url.query.get(OPTION))": "None",
     },
     "stores/dynamodb/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",

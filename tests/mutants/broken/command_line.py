@@ -12,6 +12,10 @@ def _selected(test: str) -> Tested:
     return Tested(f"tests/unit/cli/test_selection.py::{test}")
 
 
+def _example(test: str) -> Tested:
+    return Tested(f"tests/unit/cli/test_quickstart.py::{test}")
+
+
 MUTANTS = (
     Mutant(
         "filter forgets the error",
@@ -44,5 +48,45 @@ MUTANTS = (
         "return act(seen.key, by=by, why=why)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
+    ),
+    Mutant(
+        "quickstart overwrites what was changed",
+        "cli.quickstart.example",
+        "if path.exists() and not (path in mine and _is(path, mine[path]))",
+        "if path.exists() and path not in mine",
+        "people: what somebody wrote into the example is gone",
+        _example("test_a_file_that_was_changed_since_is_not_overwritten"),
+    ),
+    Mutant(
+        "quickstart removes what was changed",
+        "cli.quickstart.example",
+        "mine = [path for path, digest in self._recorded(record) if _is(path, digest)]",
+        "mine = [path for path, digest in self._recorded(record) if path.exists()]",
+        "people: what somebody wrote into the example is gone",
+        _example("test_cleaning_removes_nothing_else"),
+    ),
+    Mutant(
+        "quickstart believes its record of a home",
+        "cli.quickstart.example",
+        '(home := record.get("home")) and (Path(home) / MARK).is_file()',
+        'home := record.get("home")',
+        "people: a folder that was never an Airflow of its own is removed",
+        _example("test_a_home_that_is_no_airflow_of_its_own_is_never_removed"),
+    ),
+    Mutant(
+        "any ending before began this tenure",
+        "monitoring.owners",
+        "before.at if before is not None and before.op == partition.nonce else None",
+        "before.at if before is not None else None",
+        "people: a lease is said to be held since somebody else gave it up",
+        Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
+    ),
+    Mutant(
+        "the last page of owners is never the last",
+        "monitoring.owners",
+        "after=held[-1].key if len(found) > limit else None",
+        "after=held[-1].key if held else None",
+        "people: there is said to be more where there is not",
+        Tested("tests/unit/monitoring/test_owners.py::test_page_by_page"),
     ),
 )

@@ -128,8 +128,8 @@ _OWNERS: Final = {
         "Rule(chained, _saved)", "Rule(held, _saved)", "S2, S6: a late save undoes a newer one"
     ),
     "ended without the chain": _Line(
-        "Rule(chained, _finished, _published)",
-        "Rule(held, _finished, _published)",
+        "Rule(chained, _finished, of_ending)",
+        "Rule(held, _finished, of_ending)",
         "S2: who was overtaken ends the tenure of who overtook it",
     ),
     "adopted by an earlier try": _Line(
@@ -281,6 +281,9 @@ _PEOPLES: Final = {
         '        "status": after,\n        "reopen_at": now if w.action is Action.PARK else None,\n',
         "L5: what a person has parked comes back by itself",
     ),
+}
+
+RECORDS: Final = {
     "action not audited": _Line(
         "    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)\n",
         "",
@@ -294,6 +297,20 @@ _PEOPLES: Final = {
     "ending without head records": _Line(
         "    if w.heads:\n", "    if False:\n", "S12: output that was accepted is never seen"
     ),
+    "ending without a row": _Line(
+        "        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)\n",
+        "        yield from ()\n",
+        "X11: nobody can tell how long it was held, and what came of it",
+    ),
+    "lost lease without a row": _Line(
+        "        yield TenureEnded()\n", "        yield from ()\n", "X11: nobody can tell who has lost it"
+    ),
+    "supplier with a row": _Line(
+        "    if holds_partitions(w.source):\n        yield TenureEnded()\n",
+        "    if True:\n        yield TenureEnded()\n",
+        "X11: a history that nobody reads and no sweep thins",
+    ),
 }
+"""Lines of what the steps write beside their partition."""
 
-LINES: Final = _ACQUIRING | _OWNERS | _SWEEPS | _PEOPLES
+LINES: Final = _ACQUIRING | _OWNERS | _SWEEPS | _PEOPLES | RECORDS

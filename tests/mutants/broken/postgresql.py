@@ -269,10 +269,29 @@ MUTANTS = (
     Mutant(
         "PostgreSQL: fused step without records",
         _COMBINED,
-        '{owner.end(dialect, **shape)}){records.beside(dialect, kinds)}"',
-        '{owner.end(dialect, **shape)})"',
+        'f"done AS ({done}){ended}"',
+        'f"done AS ({done})"',
         "S12: what a fused step publishes is never seen",
         kit("test_both_halves"),
+    ),
+    Mutant(
+        "PostgreSQL: fused step that forgets whom it takes over from",
+        _COMBINED,
+        ", following AS ({following}){beside}",
+        ", following AS ({following})",
+        "X11: a lost lease has no row",
+        kit("test_x11_completing_one_and_acquiring_an_expired_one_are_two"),
+    ),
+    Mutant(
+        "PostgreSQL: ending refused for its history",
+        "stores.sql.statements.step",
+        ") DO NOTHING",
+        ") DO UPDATE SET token = -1, nonce = 1 / 0",
+        "X11: a row that a restored copy brought refuses an ending",
+        Tested(
+            "tests/integration/stores/test_history.py::test_x11_a_row_that_is_there_refuses_nothing[postgresql]",
+            postgresql=True,
+        ),
     ),
     Mutant(
         "PostgreSQL: head records without the ending",

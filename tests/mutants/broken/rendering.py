@@ -153,10 +153,31 @@ _LINES: Final = {
     # Steps.
     "step whatever its rule says": _Line(
         _STEP,
-        "WHERE {found} AND {rule.condition(words, row, write, words.now)} RETURNING",
+        "WHERE {guard} RETURNING",
         "WHERE {found} RETURNING",
         "S2: every write is applied",
         "s2_a_write_under_an_old_fence_is_refused_and_changes_nothing",
+    ),
+    "freed partitions remembered as ended": _Line(
+        _STEP,
+        " AND {ROW.status} = {said(PartitionStatus.ASSIGNED)}\n",
+        "\n",
+        "X11: a history of tenures that never were",
+        "x11_the_newest_come_first",
+    ),
+    "history of the next tenure": _Line(
+        _STEP,
+        '        "token": token,\n        "nonce": nonce,\n',
+        '        "token": f"{token} + 1",\n        "nonce": nonce,\n',
+        "X11: rows under fences that did not end",
+        "x11_each_ending_is_a_row",
+    ),
+    "history without its owner": _Line(
+        _STEP,
+        '        "owner": ROW.owner,\n',
+        '        "owner": None,\n',
+        "X11: nobody can tell who held it",
+        "x11_each_ending_is_a_row",
     ),
     "step on all partitions of a source": _Line(
         _STEP,

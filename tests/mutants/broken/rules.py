@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.broken.lines import LINES
+from tests.mutants.broken.lines import LINES, RECORDS
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
 _RULES: Final = "leases.rules"
@@ -75,6 +75,9 @@ _KIT: Final = {
     "reset keeps the generation": "reset_starts_afresh_in_a_new_generation",
     "action not audited": "actions_are_audited_oldest_first",
     "retracted for readers to see on": "e16_retract_empties_the_head_records_and_changes_nothing_else",
+    "ending without a row": "x11_each_ending_is_a_row",
+    "lost lease without a row": "x11_taking_over_an_expired_lease_is_one",
+    "supplier with a row": "x11_suppliers_are_in_none",
 }
 """The test of the kit that catches a line on every store."""
 
@@ -125,6 +128,9 @@ _IN_MEMORY: Final = {
         "somebody else's lease released",
         "action not audited",
         "retracted for readers to see on",
+        "ending without a row",
+        "lost lease without a row",
+        "supplier with a row",
     )
 }
 _IN_MEMORY["ending without the operation before"] = Tested(
@@ -232,7 +238,7 @@ _STORES: Final[tuple[tuple[str, Mapping[str, Simulated | Tested]], ...]] = (
 )
 
 MUTANTS = tuple(
-    Mutant(f"{store}{name}", _RULES, *LINES[name], catcher)
+    Mutant(f"{store}{name}", "leases.records" if name in RECORDS else _RULES, *LINES[name], catcher)
     for store, catchers in _STORES
     for name, catcher in catchers.items()
 )

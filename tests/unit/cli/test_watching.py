@@ -1,16 +1,17 @@
 """Watching a source."""
 
+import re
 import sys
 from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.cli import watching
-from airflow_coordination.cli.watching import Look, Watcher
-from airflow_coordination.leases import SourceCoordinator, StoreUnavailableError
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.cli.watching import Watcher
+from airflow_coordination.leases import Owner, SourceCoordinator, StoreUnavailableError
+from airflow_coordination.monitoring.progress import WINDOW, Progress
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
+from tests.unit.cli.conftest import HOSTILE
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_the_rate_is_that_of_the_newest_looks(source, clock):
     assert str(seen) == (
         "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; 3.0 a minute, about 0:01:20 left"
     )
-    clock.advance(watching.WINDOW + timedelta(seconds=1))
+    clock.advance(WINDOW + timedelta(seconds=1))
     assert watcher.look().per_minute is None  # what is older than the window says nothing any more
 
 
@@ -87,7 +88,7 @@ def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
     monkeypatch.setattr(source, "outlook", broken_once)
     first, second = Watcher(source, clock).looks(2.0, 2)
     assert "the server is gone" in str(first)
-    assert isinstance(second, Look)
+    assert isinstance(second, Progress)
 
 
 def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
@@ -105,6 +106,37 @@ def test_a_bar_on_a_terminal(flights, cli, monkeypatch):
     assert code == 0
     assert "flights: " in out
     assert "1 of 3 completed" in " ".join(out.split())
+
+
+def test_owners_on_a_terminal(flights, cli, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "160")
+    task = SourceCoordinator(flights.store, "flights", Owner.of_task("h", "flights", "r", "process", 3, 2).text)
+    task.acquire_partition(HOSTILE)
+    out = " ".join(cli("watch", "--source", "flights", "--looks", "1")[1].split())
+    assert "a\\x1b[31m\\u202eb\\ttab task 'process', map index 3, try 2, of run 'r' of DAG 'flights' on host 'h'" in out
+    assert re.search(r"on host 'h' 9 min \d+ s left", out)
+
+
+def test_more_owners_than_a_terminal_shall_show(flights, cli, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    flights.create_partitions([f"k{number}" for number in range(10)])
+    for number in range(9):
+        flights.acquire_partition(f"k{number}")
+    out = cli("watch", "--source", "flights", "--looks", "1")[1]
+    assert "k7" in out
+    assert "k8" not in out
+    assert "… and others: airflow coordination owners" in " ".join(out.split())
+
+
+def test_owners_that_cannot_be_read_do_not_end_the_watch(flights, cli, monkeypatch):
+    def broken(*_):
+        raise StoreUnavailableError("list partitions", "the server is gone")
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("airflow_coordination.cli.watching.owners", broken)
+    code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
+    assert (code, "0 of 3 completed" in " ".join(out.split())) == (0, True)
 
 
 def test_ctrl_c_leaves(flights, cli, monkeypatch):
@@ -127,7 +159,3 @@ def test_what_cannot_be_watched_is_refused(flights, cli, argv, message):
     code, _, err = cli("watch", "--source", "flights", *argv)
     assert code == 1
     assert message in err
-
-
-def test_a_remainder_without_partitions_is_done():
-    assert Look(Outlook(), None).remaining == timedelta(0)

@@ -6,32 +6,32 @@ from airflow_coordination.leases.rules import ADOPT, BEGIN, END, RENEW, SAVE
 from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.step import step
+from airflow_coordination.stores.sql.statements.step import StepText, step
 from airflow_coordination.stores.sql.statements.symbols import OWNER_WRITE
 from airflow_coordination.stores.sql.statements.words import EndingWords, SqlWords
 
 
-def adopt(dialect: Dialect) -> str:
+def adopt(dialect: Dialect) -> StepText:
     """Return the statement by which a later try of the task watches the tenure."""
     return step(SqlWords(dialect), ADOPT, OWNER_WRITE, returning="1")
 
 
-def renew(dialect: Dialect) -> str:
+def renew(dialect: Dialect) -> StepText:
     """Return the statement that holds the lease on; no chain write."""
     return step(SqlWords(dialect), RENEW, OWNER_WRITE, returning="partition_ownership_timeout")
 
 
-def begin(dialect: Dialect) -> str:
+def begin(dialect: Dialect) -> StepText:
     """Return the statement that is a driver's first write."""
     return step(SqlWords(dialect), BEGIN, OWNER_WRITE, returning=PARTITION)
 
 
-def save(dialect: Dialect) -> str:
+def save(dialect: Dialect) -> StepText:
     """Return the statement that stores progress and the blocks it stands for."""
     return step(SqlWords(dialect), SAVE, OWNER_WRITE, returning="partition_ownership_timeout")
 
 
-def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool) -> str:
+def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool) -> StepText:
     """Return the statement that ends a tenure.
 
     :param slot: the ring's slot of the tenure's token.

@@ -1,19 +1,22 @@
 """What a step writes beside its partition: one statement for each kind of record.
 
-Each takes the part from which it gets one row per record: all at once on PostgreSQL, inside the step's own statement
-and only if that was applied, one by one on SQLite.
+The history's is the step's own to say (:mod:`.step`). Each of the others takes the part from which it gets one row per
+record: all at once on PostgreSQL, inside the step's own statement and only if that was applied, one by one on SQLite.
 """
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, Kind
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads
-from airflow_coordination.stores.sql.columns import AUDIT, GIVEN_OF_HEAD, HEAD, HEAD_KEY_COLUMNS, HEADS
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, TenureEnded
+from airflow_coordination.stores.sql.columns import AUDIT, GIVEN_OF_HEAD, HEAD, HEAD_KEY_COLUMNS, HEADS, HISTORY, TENURE
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.step import StepText
 
 _ARRAYS: Final = {Kind.TEXT: "TEXT[]", Kind.BLOCKS: "TEXT[]", Kind.NUMBER: "BIGINT[]"}
+_FOUND: Final = "source_identifier = :source AND source_partition_key"
 _GIVEN: Final = tuple(field.column for field in GIVEN_OF_HEAD)
 _REPLACED: Final = ", ".join(
     f"{field.column} = excluded.{field.column}" for field in HEAD_FIELDS if field.name not in HEAD_KEY
@@ -52,10 +55,21 @@ def _audit(dialect: Dialect, *, inside: bool) -> str:
 _STATEMENT_OF: Final[dict[type, _Statement]] = {PutHeads: _put_heads, EmptyHeads: _empty_heads, Audit: _audit}
 
 
-def beside(dialect: Dialect, kinds: tuple[type, ...]) -> str:
-    """Return the expressions that write records of these kinds after ``done``, each behind a comma."""
-    texts = (_STATEMENT_OF[kind](dialect, inside=True) for kind in kinds)
-    return "".join(f", beside_{place} AS ({text})" for place, text in enumerate(texts))
+def beside(dialect: Dialect, step: StepText, kinds: tuple[type, ...], done: str = "done") -> str:
+    """Return the expressions that write records of these kinds with a step, each behind a comma.
+
+    :param step: the step, which the expression ``done`` takes.
+    """
+    changed = f"{_FOUND} = ANY (ARRAY(SELECT source_partition_key FROM {done}))"
+    texts = (
+        step.history(changed) if kind is TenureEnded else _STATEMENT_OF[kind](dialect, inside=True) for kind in kinds
+    )
+    return "".join(f", {done}_beside_{place} AS ({text})" for place, text in enumerate(texts))
+
+
+def before(dialect: Dialect, *, step: Callable[..., StepText], **shape: Any) -> str:
+    """Return SQLite's statement that remembers, before a step and in its transaction, the tenures which it ends."""
+    return step(dialect, **shape).history()
 
 
 def one(dialect: Dialect, *, kind: type) -> str:
@@ -67,3 +81,19 @@ def list_audit(_: Dialect) -> str:
     """Return the statement that lists a partition's actions, oldest first."""
     return f"""SELECT source_partition_key, at, action, acted_by, why FROM {AUDIT}
         WHERE source_identifier = :source AND source_partition_key = :key ORDER BY number"""
+
+
+def list_history(_: Dialect, *, one_key: bool) -> str:
+    """Return the statement that lists ended tenures, the newest first, of one partition or of a source."""
+    wanted, order = ("AND source_partition_key = :key", "token DESC, nonce") if one_key else ("", "ended_at DESC")
+    return f"""SELECT {TENURE} FROM {HISTORY} WHERE source_identifier = :source {wanted}
+        ORDER BY {order} LIMIT :limit"""
+
+
+def thin_history(dialect: Dialect) -> str:
+    """Return the statement that removes the oldest rows of a source's history that are too old."""
+    place = "ctid" if dialect.locks else "rowid"
+    old = f"""SELECT {place} FROM {HISTORY} WHERE source_identifier = :source AND ended_at < {dialect.now} - :kept
+        ORDER BY ended_at LIMIT :limit"""
+    which = f"= ANY (ARRAY({old}))" if dialect.locks else f"IN ({old})"
+    return f"DELETE FROM {HISTORY} WHERE {place} {which} RETURNING 1"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.algebra import Value
+from airflow_coordination.leases.algebra import Condition, Value
+from airflow_coordination.leases.fields import TENURE_FIELDS
 from airflow_coordination.leases.rules import Changes, Rule
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.stores.sql.columns import PARTITIONS, Timed
+from airflow_coordination.stores.sql.columns import HISTORY, PARTITIONS, TENURE_KEY_COLUMNS, Timed
+from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.symbols import STATUS
 from airflow_coordination.stores.sql.statements.words import ROW, Case, SqlWords, said
 from airflow_coordination.stores.sql.waiting import waits
@@ -23,7 +25,51 @@ _TIME_OF: Final = {
 }
 
 
-def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str = ONE, row: Any = ROW) -> str:
+class _Entry(SqlWords):
+    """Words that note the entry which a rule makes for the ring of endings."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__(dialect)
+        self.parts: tuple[Value, ...] = ()
+
+    def entered(self, partition: Any, ending: tuple[Value, ...], when: Condition = True) -> dict[str, str]:
+        """Note its parts."""
+        self.parts = () if when is False else ending
+        return {}
+
+
+class StepText(str):
+    """The statement of a step that knows what it writes into the history."""
+
+    _guard: str
+    _ended: Mapping[str, Value]
+
+    def __new__(cls, text: str, guard: str, ended: Mapping[str, Value]) -> StepText:
+        """Return the text.
+
+        :param guard: finds the partitions, and says whether the step happens to them.
+        :param ended: the columns of a history's row, in the words of the partition before the step.
+        """
+        made = super().__new__(cls, text)
+        made._guard, made._ended = guard, ended
+        return made
+
+    def history(self, found: str | None = None) -> str:
+        """Return the statement that writes a row for each tenure that the step ends.
+
+        It reads the partitions as they are **before** the step: on PostgreSQL as a part of the same statement, which
+        sees nothing of what its other parts do, on SQLite before the step in its transaction. A row that is there
+        already was written by whoever ended that tenure.
+
+        :param found: finds the partitions that the step has changed; by default those that it is going to change.
+        """
+        values = ", ".join(said(value) for value in self._ended.values())
+        return f"""INSERT INTO {HISTORY} ({", ".join(self._ended)}) SELECT {values} FROM {PARTITIONS}
+            WHERE {found or self._guard} AND {ROW.status} = {said(PartitionStatus.ASSIGNED)}
+            ON CONFLICT ({", ".join(TENURE_KEY_COLUMNS)}) DO NOTHING"""
+
+
+def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str = ONE, row: Any = ROW) -> StepText:
     """Return the statement of a rule.
 
     :param write: what stands for the write in it.
@@ -34,8 +80,37 @@ def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str 
     changes = rule.changes(words, row, write, words.now)
     columns = {**dict(_fields(changes)), **_index(words, changes)}
     assigned = ", ".join(f"{column} = {said(value)}" for column, value in columns.items() if said(value) != column)
-    return f"""UPDATE {PARTITIONS} SET {assigned}
-        WHERE {found} AND {rule.condition(words, row, write, words.now)} RETURNING {returning}"""
+    guard = f"{found} AND {rule.condition(words, row, write, words.now)}"
+    text = f"UPDATE {PARTITIONS} SET {assigned} WHERE {guard} RETURNING {returning}"
+    return StepText(text, guard, _ended_tenure(words, rule, write, row))
+
+
+def _ended_tenure(words: SqlWords, rule: Rule, write: Any, row: Any) -> Mapping[str, Value]:
+    """Return the history's row of the tenure that a step ends: its rule's entry for the ring, and whose it was.
+
+    It is empty for a step that ends none.
+    """
+    heard = _Entry(words.dialect)
+    rule.changes(heard, row, write, words.now)
+    if not heard.parts:
+        return {}
+    token, nonce, outcome, op, _, status, closed_count, now = heard.parts
+    values = {
+        "token": token,
+        "nonce": nonce,
+        "owner": ROW.owner,
+        "owner_details": ROW.owner_details,
+        "acquired_at": ROW.acquired_at,
+        "ended_at": now,
+        "outcome": outcome,
+        "op": op,
+        "status_after": status,
+        "closed_count": closed_count,
+        "error": getattr(write, "error", None),
+        "rows": getattr(write, "rows", 0),
+        "bytes": getattr(write, "bytes", 0),
+    }
+    return {field.column: values.get(field.name, field.column) for field in TENURE_FIELDS}
 
 
 def _fields(changes: Changes) -> Iterator[tuple[str, Value]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_coordination.leases.rules import RECLAIM, REOPEN
 from airflow_coordination.stores.sql.columns import PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.step import step
+from airflow_coordination.stores.sql.statements.step import StepText, step
 from airflow_coordination.stores.sql.statements.symbols import SWEEP
 from airflow_coordination.stores.sql.statements.used_up import not_used_up
 from airflow_coordination.stores.sql.statements.words import SqlWords
@@ -25,13 +25,15 @@ def _due(dialect: Dialect, timed: Timed, also: str = "") -> str:
     return f"source_identifier = :source AND source_partition_key {found(dialect, due)}"
 
 
-def reclaim(dialect: Dialect) -> str:
+def reclaim(dialect: Dialect) -> StepText:
     """Return the statement that ends expired leases; the last lost lease parks, otherwise the partition goes first."""
     expired = _due(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")
-    return step(SqlWords(dialect), RECLAIM, SWEEP, found=expired, returning="source_partition_status")
+    return step(
+        SqlWords(dialect), RECLAIM, SWEEP, found=expired, returning="source_partition_key, source_partition_status"
+    )
 
 
-def reopen(dialect: Dialect) -> str:
+def reopen(dialect: Dialect) -> StepText:
     """Return the statement that reopens what is CLOSED until now."""
     return step(SqlWords(dialect), REOPEN, SWEEP, found=_due(dialect, Timed.CLOSED), returning="1")
 

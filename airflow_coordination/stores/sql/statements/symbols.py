@@ -18,10 +18,19 @@ ACQUISITION: Final = SimpleNamespace(
     token=":token",
     last_op=":seen_op",
     below_try=":below_try",
-    tenancy=SimpleNamespace(op=":op", owner=_OWNER, timeout=":timeout", max_lost_leases=":max_lost"),
+    tenancy=SimpleNamespace(
+        op=":op", owner=_OWNER, owner_details=":owner_details", timeout=":timeout", max_lost_leases=":max_lost"
+    ),
 )
 OWNER_WRITE: Final = SimpleNamespace(
-    fence=_FENCE, op=":op", prev=":prev", owner=_OWNER, timeout=":timeout", progress_text=":progress", staged=":staged"
+    fence=_FENCE,
+    op=":op",
+    prev=":prev",
+    owner=_OWNER,
+    owner_details=":owner_details",
+    timeout=":timeout",
+    progress_text=":progress",
+    staged=":staged",
 )
 SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
 _END: Final = {
@@ -37,6 +46,9 @@ _END: Final = {
     "reopen_delay": ":reopen_delay",
     "available_delay": ":available_delay",
     "generation": ":generation",
+    "error": ":error",
+    "rows": ":rows",
+    "bytes": ":bytes",
 }
 
 

@@ -55,7 +55,7 @@ class SqlWords:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        self.now = dialect.now
+        self.dialect, self.now = dialect, dialect.now
 
     def same(self, one: Value, other: Value) -> Condition:
         """Return whether the two are equal, which two plain statuses show at once."""

@@ -1,0 +1,46 @@
+"""``history``: who held a partition, from when until when, how that ended, and what people did to it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.leases.errors import PartitionNotFoundError
+from airflow_coordination.leases.explaining.wording import span
+from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.names import check_limit
+from airflow_coordination.monitoring.timeline import Event, timeline
+
+
+def print_history(context: CommandContext, args: Namespace) -> None:
+    """Print what happened to one partition, oldest first.
+
+    :raises PartitionNotFoundError: when nothing is known of its key.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    found = timeline(coordinator, args.key, check_limit(args.limit))
+    if not found.events:
+        raise PartitionNotFoundError(args.key, args.source)
+    print_rows([_row(event) for event in found.events], args.output)
+    if not context.store.keeps_history:
+        say("This store keeps no history: of each partition the last eight endings are known, without owner and start.")
+    elif sum(event.tenure is not None for event in found.events) == args.limit:
+        say(f"There may be more. These are the newest {args.limit} tenures; ask for more with --limit")
+
+
+def _row(event: Event) -> Row:
+    task = Owner(event.who).instance if event.who else None
+    tenure, facts = event.tenure, dict(event.owner_facts)
+    return {
+        "at": event.at,
+        "what": event.what,
+        "since": event.since,
+        "lasted": span(tenure.lasted) if tenure and tenure.lasted is not None else None,
+        "who": event.who if task is None else f"{task.task}[{task.map_index}] try {task.try_number}",
+        "run": task and task.run,
+        "rows": (tenure and tenure.rows) or None,
+        "spark": facts.get("application"),
+        "why": event.why,
+        "fence": str(tenure.fence) if tenure else None,
+    }

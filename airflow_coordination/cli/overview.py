@@ -1,0 +1,103 @@
+"""``owners`` and ``sources``: who holds what, and what there is in the store."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from datetime import timedelta
+
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.queries import chosen, registered
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.explaining.wording import ahead, holder
+from airflow_coordination.leases.names import check_limit, compose_source
+from airflow_coordination.leases.remedies import quoted
+from airflow_coordination.monitoring.owners import Holding, owners
+from airflow_coordination.monitoring.sources import SourceSummary, sources
+from airflow_coordination.monitoring.states import by_state
+
+_SECOND = timedelta(seconds=1)
+_TASK = {
+    "host": "hostname",
+    "dag": "dag",
+    "run": "run",
+    "task": "task",
+    "map_index": "map_index",
+    "try": "try_number",
+}
+"""The columns of an Airflow task instance, and where its parts are."""
+
+
+def print_owners(context: CommandContext, args: Namespace) -> None:
+    """Print who holds what, of one source by key or of all of them, and say how to go on when there is more.
+
+    :raises SettingsError: when it is to begin after a key of no source.
+    """
+    limit = check_limit(args.limit)
+    if args.after is not None and not args.source:
+        raise SettingsError("--after", args.after, "is a key of one source", "Name the source: --source")
+    rows: list[Row] = []
+    more = None
+    for prefix, source in chosen(context, args):
+        coordinator = context.coordinator(source, prefix)
+        prefix = coordinator.partition_prefix
+        page = owners(context.store, compose_source(source, prefix, "PARTITION"), limit - len(rows), args.after)
+        rows += [_held(source, prefix, each) for each in page.held]
+        more = page.after
+        if more is not None or len(rows) == limit:
+            break
+    print_rows(rows, args.output)
+    _say_more(args, rows, more)
+    if args.source:
+        _say_supplier(context, args.source, prefix)
+
+
+def _held(source: str, prefix: str | None, held: Holding) -> Row:
+    task = held.task
+    return {
+        "source": source,
+        "prefix": prefix,
+        "key": held.key,
+        **{column: getattr(task, part, None) for column, part in _TASK.items()},
+        "owner": None if task else held.owner,
+        "since": held.since,
+        "wrote_at": held.wrote_at,
+        "expires_at": held.expires_at,
+        "seconds_left": None if held.left is None else held.left // _SECOND,
+    }
+
+
+def _say_more(args: Namespace, rows: Sequence[Row], after: str | None) -> None:
+    if args.source and after is not None:
+        say(f"There are more. These are the first {len(rows)}; go on with --after={quoted(after)}")
+    elif not args.source and len(rows) == args.limit:
+        say(f"There may be more. These are the first {len(rows)}; name a --source, or give a higher --limit")
+
+
+def _say_supplier(context: CommandContext, source: str, prefix: str | None) -> None:
+    found = owners(context.store, compose_source(source, prefix, "GLOBAL_STATE"), 1)
+    for held in found.held:
+        until = f" until {ahead(held.expires_at, found.now)}" if held.expires_at and not held.expired else ""
+        say(f"The supplier of source {source} is in the hands of {holder(held.owner)}{until}.")
+
+
+def print_sources(context: CommandContext, args: Namespace) -> None:
+    """Print all sources of the store: their partitions by state, and the DAGs that registered them."""
+    found = registered(context, args.partition_prefix)
+    wanted = {compose_source(source, prefix, "PARTITION") for prefix, source in found}
+    print_rows([_summed_up(each) for each in sources(context.store, wanted)], args.output)
+
+
+def _summed_up(source: SourceSummary) -> Row:
+    outlook, oldest = source.outlook, source.outlook.oldest_claimable
+    return {
+        "source": source.name,
+        "prefix": source.prefix,
+        "dags": ", ".join(source.dags) or None,
+        "partitions": source.total,
+        **{state.lower(): count for state, count in by_state(source.counts, outlook).items()},
+        "claimable": outlook.claimable,
+        "oldest_claimable_seconds": None if oldest is None else oldest // _SECOND,
+        "next_due": outlook.next_due,
+    }

@@ -1,0 +1,113 @@
+"""Who holds what: the partitions of a source under a lease, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow_coordination.leases.fence import Fence, Owner, TaskInstance
+from airflow_coordination.leases.names import check_key, check_limit
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.status import PartitionStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """One partition in somebody's hands; times are the store's. What other software wrote may lack all but the key.
+
+    :param key: the partition's.
+    :param owner: who holds it, as ``partitionOwner`` shows it.
+    :param fence: of this tenure.
+    :param since: when the tenure began; ``None`` where the partition does not tell any more, because the owner has
+        written since: then it was before ``wrote_at``.
+    :param wrote_at: when the owner acquired it, began to work on it or saved progress last; a renewal is no such thing.
+    :param heard: whether the owner has renewed the lease or written anything at all.
+    :param expires_at: when the lease ends unless it is renewed; ``None`` for one without an end.
+    :param facts: what the owner's driver has said of itself: ``application`` and ``url`` of its Spark application.
+    :param left: how long that is from now on; not above zero for a lease that has ended and that nobody has taken yet.
+    """
+
+    key: str
+    owner: str
+    fence: Fence | None
+    since: datetime | None
+    wrote_at: datetime | None
+    heard: bool
+    expires_at: datetime | None
+    left: timedelta | None
+    facts: Mapping[str, Any]
+
+    @property
+    def task(self) -> TaskInstance | None:
+        """The Airflow task instance that holds it, ``None`` when the owner is no such thing."""
+        return Owner(self.owner).instance
+
+    @property
+    def expired(self) -> bool:
+        """Whether the lease has ended: the next sweep or acquirer takes the partition."""
+        return self.left is not None and self.left <= timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """A page of what is held in a source, in byte order of the keys.
+
+    :param source: the stored source identifier.
+    :param now: the moment of the look, by the store's clock.
+    :param held: what is held.
+    :param after: with this key the next page begins; ``None`` when this is the last one.
+    """
+
+    source: str
+    now: datetime
+    held: tuple[Holding, ...]
+    after: str | None
+
+
+def owners(store: PartitionStore, source: str, limit: int = 100, after: str | None = None) -> Owners:
+    """Return who holds what in a source: one page of the index, however large the source is, and the clock.
+
+    :param store: sends two requests; repeats none.
+    :param source: the stored source identifier (:func:`~airflow_coordination.leases.names.compose_source`); that of the
+        kind ``GLOBAL_STATE`` tells who runs the supplier.
+    :param limit: partitions; one more is read, to know whether to go on.
+    :param after: only keys above this one.
+    :raises InvalidInputError: when ``limit`` or ``after`` cannot be.
+    """
+    more = check_limit(limit) + 1
+    found = store.page(source, PartitionStatus.ASSIGNED, check_key(after, "after") if after else None, more)
+    now = store.now()
+    held = tuple(_holding(each, now) for each in found[:limit])
+    return Owners(source=source, now=now, held=held, after=held[-1].key if len(found) > limit else None)
+
+
+def _holding(partition: Partition, now: datetime) -> Holding:
+    ends = partition.ownership_timeout
+    return Holding(
+        key=partition.key,
+        owner=partition.owner or "",
+        fence=partition.fence,
+        since=_since(partition),
+        wrote_at=partition.updated_at,
+        heard=partition.confirmed or partition.last_op != partition.nonce,
+        expires_at=ends,
+        left=ends - now if ends else None,
+        facts=partition.owner_facts,
+    )
+
+
+def _since(partition: Partition) -> datetime | None:
+    """Return when a tenure began, as far as the partition tells.
+
+    Where older code has acquired it: until its owner writes, that was the last write; and who takes a partition over
+    ends the tenure before in that step. A start before the ending before it is what older code has left there.
+    """
+    last = partition.ending_at(partition.token - 1)
+    if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):
+        return partition.acquired_at
+    if partition.last_op == partition.nonce:
+        return partition.updated_at
+    return last.at if last is not None and last.op == partition.nonce else None

@@ -1,0 +1,49 @@
+"""Removing what is too old of the history: by the sweep, a little at a time, and not by every sweep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.statements import records
+
+SELDOM: Final = 600.0
+"""Seconds between two looks of a process at one source."""
+PORTION: Final = 5_000
+"""Rows that one sweep removes at most; while there are so many, the next sweep goes on."""
+
+
+class Ask(Protocol):
+    """Executes the statement that a function makes."""
+
+    def __call__(self, call: Call, build: Callable[..., str], parameters: dict[str, Any]) -> Rows:
+        """Return its rows."""
+
+
+@dataclass(slots=True)
+class Thinning:
+    """What this process has removed, and when it looks again.
+
+    :param retention: how long the history is kept; ``None`` = none is kept, and what there is stays.
+    :param ask: executes a statement.
+    :param clock: monotonic seconds.
+    """
+
+    retention: timedelta | None
+    ask: Ask
+    clock: Callable[[], float] = time.monotonic
+    _again_at: dict[str, float] = field(default_factory=dict)
+
+    def after_sweep(self, source: str) -> None:
+        """Remove what is too old of a source, if it is time to look."""
+        if self.retention is None or self.clock() < self._again_at.get(source, 0.0):
+            return
+        kept = self.retention // timedelta(microseconds=1)
+        parameters = {"source": source, "kept": kept, "limit": PORTION}
+        removed = self.ask(Call("thin the history", source), records.thin_history, parameters)
+        self._again_at[source] = 0.0 if len(removed) == PORTION else self.clock() + SELDOM

@@ -1,0 +1,46 @@
+"""Whether a store remembers each tenure: every ending in a partition's ring has its row in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airflow_coordination.leases.fence import Ending
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.port import PartitionStore
+
+_PAGE = 500
+
+
+def unremembered(store: PartitionStore, source: str) -> Iterator[str]:
+    """Yield what the history of a source lacks, or says otherwise than the rings of its partitions.
+
+    :param store: one that keeps a history.
+    :param source: the stored source identifier.
+    """
+    after: str | None = None
+    while page := store.page(source, None, after, _PAGE):
+        for partition in page:
+            yield from unremembered_of(store, partition)
+        after = page[-1].key
+
+
+def unremembered_of(store: PartitionStore, partition: Partition) -> Iterator[str]:
+    """Yield what the history of one partition lacks, or says otherwise than its ring."""
+    rows = {past.fence: past for past in store.history(partition.source, partition.key)}
+    for ending in partition.endings:
+        row = rows.get(ending.fence)
+        if row is None:
+            yield f"{partition.key!r}: tenure {ending.fence} ended ({ending}) and has no row"
+        elif _said_by_row(row) != _said_by_ring(ending):
+            yield f"{partition.key!r}: the ring says {_said_by_ring(ending)}, the row {_said_by_row(row)}"
+        elif row.owner is None or row.acquired_at is None or row.acquired_at > row.ended_at:
+            yield f"{partition.key!r}: nobody knows who held it, and since when: {row}"
+
+
+def _said_by_ring(ending: Ending) -> tuple[object, ...]:
+    return ending.outcome, ending.op, ending.at, ending.status_after, ending.closed_count
+
+
+def _said_by_row(row: PastTenure) -> tuple[object, ...]:
+    return row.outcome, row.op, row.ended_at, row.status_after, row.closed_count

@@ -1,0 +1,121 @@
+"""``quickstart --run`` in an empty directory: a partition is seen completing on the page Partitions."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.cli.quickstart.airflow_api import AirflowApi
+from tests.house.tree import ROOT
+from tests.system.harness import marked
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+MARK = "COORDINATION_QUICKSTART"
+READY = re.compile(r"Airflow is ready: http://localhost:(\d+)  user admin  password (\S+)")
+SHOWN = re.compile(r"After (\d+) s the page Partitions shows a completed partition:")
+FIVE_MINUTES = 300
+
+
+class Terminal:
+    """A command on a terminal, as a person has it."""
+
+    def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self._ours, theirs = pty.openpty()
+        os.set_blocking(self._ours, False)
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        )
+        os.close(theirs)
+        self.text = ""
+
+    def reach(self, said: re.Pattern[str] | str, seconds: float) -> re.Match[str]:
+        """Wait until it has said something."""
+        deadline = time.monotonic() + seconds
+        while (found := re.search(said, self.text)) is None:
+            assert self.process.poll() is None, self.text
+            assert time.monotonic() < deadline, self.text
+            self._read()
+            time.sleep(0.2)
+        return found
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C and return the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(120)
+        self._read()
+        return code
+
+    def _read(self) -> None:
+        try:
+            self.text += os.read(self._ours, 1 << 16).decode(errors="replace").replace("\r\n", "\n")
+        except OSError:  # nothing to read now, or nobody writes any more
+            return
+
+
+@pytest.fixture
+def airflow_of_the_checkout() -> Path:
+    """The command of the tests' own environment."""
+    return Path(sys.executable).with_name("airflow")
+
+
+@pytest.fixture
+def airflow_of_the_wheel(tmp_path: Path) -> Path:
+    """The command of an environment into which only the wheel was installed, with what it requires."""
+    bin_here = Path(sys.executable).parent
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    place = tmp_path / "venv"
+    subprocess.run([bin_here / "uv", "venv", "--quiet", "--python", sys.executable, place], check=True)
+    install = [bin_here / "uv", "pip", "install", "--quiet", "--python", place / "bin" / "python"]
+    # The lock's versions and hashes hold here too, as constraints.
+    constraints = ["--constraint", ROOT / "requirements" / "dev.txt"]
+    subprocess.run([*install, *constraints, f"{wheel}[airflow,spark]"], check=True)
+    return place / "bin" / "airflow"
+
+
+@pytest.mark.parametrize(
+    ("installed", "options", "rows"),
+    [
+        pytest.param("airflow_of_the_checkout", ["--no-spark"], "csv", id="plain-python"),
+        pytest.param("airflow_of_the_wheel", [], "parquet", id="wheel", marks=[pytest.mark.long, pytest.mark.spark]),
+    ],
+)
+def test_a_partition_is_seen_completed_within_five_minutes_and_nothing_is_left(
+    installed, options, rows, request, tmp_path
+):
+    program = request.getfixturevalue(installed)
+    empty, home = tmp_path / "empty", tmp_path / "home"
+    empty.mkdir()
+    home.mkdir()
+    theirs = ("AIRFLOW", "PYTHON", "VIRTUAL_ENV", "SPARK")
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(theirs)}
+    environment |= {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    command = [str(program), "coordination", "quickstart"]
+    terminal = Terminal([*command, "--run", *options], empty, environment)
+    try:
+        port, password = terminal.reach(READY, FIVE_MINUTES).groups()
+        seconds = int(terminal.reach(SHOWN, FIVE_MINUTES)[1])
+        terminal.reach("Ctrl-C ends it", 10)
+        api = AirflowApi(f"http://127.0.0.1:{port}", password)
+        assert api.on_the_board("coordination_quickstart", "quickstart|PARTITION", "COMPLETED")
+        busy = subprocess.run([*command, "--clean"], cwd=empty, env=environment, capture_output=True, text=True)
+        assert "is running. End it with Ctrl-C first" in busy.stderr
+        assert terminal.interrupt() == 0, terminal.text
+    finally:
+        if terminal.process.poll() is None:
+            terminal.interrupt()
+    assert seconds < FIVE_MINUTES
+    assert marked(MARK, str(empty)) == []
+    assert list(empty.rglob(f"published/**/*.{rows}"))
+    subprocess.run([*command, "--clean"], cwd=empty, env=environment, check=True)
+    assert list(empty.iterdir()) == []
+    print(f"\n{request.node.callspec.id}: a completed partition is shown after {seconds} s")
