@@ -20,8 +20,7 @@ from airflow_coordination.board.action_models import (
     Sample,
 )
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
-from airflow_coordination.board.visibility import NotVisibleError, VisibleSource, open_visible
-from airflow_coordination.hooks.telemetry import TaggedStats
+from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
@@ -29,9 +28,7 @@ from airflow_coordination.leases.errors import (
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionUpdateError,
-    SettingsError,
 )
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Action
@@ -112,16 +109,7 @@ def _open_to_act(user: BaseUser, connection: str, source: str) -> Iterator[tuple
     with open_visible(user, connection, source) as (store, seen):
         if not seen.may_act:
             raise MayNotActError
-        yield store, _coordinator(user, store, seen)
-
-
-def _coordinator(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> SourceCoordinator:
-    prefix, name, _ = split_source(seen.identifier)
-    try:
-        return SourceCoordinator(store, name, user.get_id(), prefix, metrics=TaggedStats({"source": name}))
-    except SettingsError as error:
-        problem = "lies under another partition prefix than that of the connection"
-        raise InvalidInputError("source", seen.identifier, problem, "Show it by a connection without one") from error
+        yield store, coordinator_of(user, store, seen)
 
 
 def _selected(coordinator: SourceCoordinator, asked: DryRunRequest) -> Selection:

@@ -14,7 +14,7 @@ from airflow_coordination.board.acting import MayNotActError
 from airflow_coordination.board.action_models import ActionRequest, ActionResult, DryRunRequest, DryRunResult
 from airflow_coordination.board.authentication import AUTHENTICATED, User
 from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
-from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
+from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.same_origin import SAME_ORIGIN
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
@@ -65,6 +65,19 @@ def partition(
 ) -> PartitionView:
     """Return one partition. A key may hold any character, so it is no part of the path."""
     return _timed(response, reading.partition(user, store, source, key))
+
+
+@routes.get(f"{API}/owners")
+def owners(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    after: Annotated[str | None, Query(description="Only keys above this one in byte order")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> OwnersPage:
+    """Return who holds what in a source: since when, when it was last heard of, and until when the lease lasts."""
+    return _timed(response, reading.holdings(user, store, source, after, limit))
 
 
 @routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])

@@ -93,22 +93,54 @@ class PartitionPage(BaseModel):
     after: str | None
 
 
-class EndingView(BaseModel):
-    """How one tenure ended."""
+class TaskView(BaseModel):
+    """The try of an Airflow task, as an owner names it."""
 
-    token: int
-    outcome: str
+    dag: str
+    run: str
+    task: str
+    map_index: str
+    try_number: str
+    hostname: str
+
+
+class HoldingView(BaseModel):
+    """One partition in somebody's hands: :class:`~airflow_coordination.monitoring.owners.Holding`.
+
+    ``task`` is absent where the owner is no task of Airflow's; ``spark_url`` is one that a browser may follow.
+    """
+
+    key: str
+    owner: str
+    task: TaskView | None
+    since: datetime | None
+    wrote_at: datetime | None
+    heard: bool
+    expires_at: datetime | None
+    expired: bool
+    application: str | None
+    spark_url: str | None
+
+
+class OwnersPage(BaseModel):
+    """What is held in a source, in byte order of the keys; ``after`` is how to go on."""
+
+    held: list[HoldingView]
+    after: str | None
+
+
+class EventView(BaseModel):
+    """One thing that happened to a partition: :class:`~airflow_coordination.monitoring.timeline.Event`."""
+
     at: datetime | None
-    closed_count: int
-
-
-class ActionView(BaseModel):
-    """What a person has done."""
-
-    at: datetime | None
-    action: str
-    by: str
-    why: str
+    since: datetime | None
+    what: str
+    who: str | None
+    task: TaskView | None
+    why: str | None
+    rows: int | None
+    application: str | None
+    spark_url: str | None
 
 
 class HeadView(BaseModel):
@@ -149,6 +181,5 @@ class PartitionView(BaseModel):
     reopen_at: datetime | None
     created_at: datetime | None
     updated_at: datetime | None
-    endings: list[EndingView]
-    actions: list[ActionView]
+    events: list[EventView]
     heads: list[HeadView]

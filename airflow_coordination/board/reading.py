@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.counting import COUNTER
-from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State, StoreView
+from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State, StoreView
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
-from airflow_coordination.board.views import offers, partition_view, row, source_view
-from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
+from airflow_coordination.board.views import holding_view, offers, partition_view, row, source_view
+from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.settings import Settings
+from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.states import wanted
+from airflow_coordination.monitoring.timeline import timeline
 
+MOST_TENURES: Final = 100
+"""So many of the newest tenures of a partition are shown."""
 Body = TypeVar("Body")
 
 
@@ -57,12 +61,20 @@ def page(
 
 
 def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[PartitionView]:
-    """Return one partition with its endings, people's actions and head records; raises as :func:`page` does."""
+    """Return one partition with what happened to it and its head records; raises as :func:`page` does."""
     with open_visible(user, connection, source) as (store, seen):
         found, beside, now = Inquiry(store, source, Settings()).about(check_key(key))
         if found is None or found.deleted:
             raise NotVisibleError
-        return Read(partition_view(store, found, seen, explain(found, beside, now), now), now)
+        happened = timeline(coordinator_of(user, store, seen), key, MOST_TENURES)
+        return Read(partition_view(store, found, seen, explain(found, beside, now), happened, now), now)
+
+
+def holdings(user: BaseUser, connection: str, source: str, after: str | None, limit: int) -> Read[OwnersPage]:
+    """Return who holds what in a source; raises as :func:`page` does."""
+    with open_visible(user, connection, source) as (store, _):
+        found = owners(store, source, limit, after)
+        return Read(OwnersPage(held=[holding_view(each) for each in found.held], after=found.after), found.now)
 
 
 def _store_view(user: BaseUser, connection: str) -> StoreView:

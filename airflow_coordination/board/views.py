@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 
 from airflow_coordination.board.counting import Counted
 from airflow_coordination.board.models import (
-    ActionView,
-    EndingView,
+    EventView,
     ExplanationView,
     HeadView,
+    HoldingView,
     Numbers,
     Offer,
     PartitionRow,
     PartitionView,
     SourceView,
     State,
+    TaskView,
 )
 from airflow_coordination.board.visibility import VisibleSource
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
+from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.monitoring.acting import offered
+from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.monitoring.timeline import Event, Timeline
 
 
 def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -> SourceView:
@@ -62,6 +67,52 @@ def row(partition: Partition, now: datetime) -> PartitionRow:
     return PartitionRow.model_validate(summary(partition, now))
 
 
+def holding_view(held: Holding) -> HoldingView:
+    """Return one partition in somebody's hands."""
+    return HoldingView(
+        key=held.key,
+        owner=held.owner,
+        task=_task(held.owner),
+        since=held.since,
+        wrote_at=held.wrote_at,
+        heard=held.heard,
+        expires_at=held.expires_at,
+        expired=held.expired,
+        application=_text(held.facts.get("application")),
+        spark_url=_address(held.facts.get("url")),
+    )
+
+
+def _event_view(event: Event) -> EventView:
+    facts = dict(event.owner_facts)
+    return EventView(
+        at=event.at,
+        since=event.since,
+        what=event.what,
+        who=event.who,
+        task=_task(event.who),
+        why=event.why,
+        rows=event.tenure.rows if event.tenure else None,
+        application=_text(facts.get("application")),
+        spark_url=_address(facts.get("url")),
+    )
+
+
+def _task(owner: str | None) -> TaskView | None:
+    found = Owner(owner).instance if owner else None
+    return TaskView(**asdict(found)) if found else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _address(value: object) -> str | None:
+    """Return what a driver has said of its address, if a browser only goes there by it."""
+    text = _text(value) or ""
+    return text if text.startswith(("http://", "https://")) else None
+
+
 def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
     """Return what the user may do to a partition, or to any; nothing where the user may not act."""
     if not seen.may_act:
@@ -70,9 +121,9 @@ def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offe
 
 
 def partition_view(
-    store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, now: datetime
+    store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, happened: Timeline, now: datetime
 ) -> PartitionView:
-    """Return one partition with its endings, people's actions and head records."""
+    """Return one partition with what happened to it and its head records."""
     return PartitionView(
         summary=row(found, now),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
@@ -86,14 +137,7 @@ def partition_view(
         reopen_at=found.reopen_at,
         created_at=found.created_at,
         updated_at=found.updated_at,
-        endings=[
-            EndingView(token=one.fence.token, outcome=one.outcome, at=one.at, closed_count=one.closed_count)
-            for one in found.endings
-        ],
-        actions=[
-            ActionView(at=action.get("at"), action=action["action"], by=action["by"], why=action["why"])
-            for action in store.audit(found.source, found.key)
-        ],
+        events=[_event_view(event) for event in happened.events],
         heads=[
             HeadView(
                 dataset=head.dataset,

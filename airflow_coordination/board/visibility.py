@@ -10,7 +10,10 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.permissions import Permissions
 from airflow_coordination.board.stores import connections, opened
+from airflow_coordination.hooks.telemetry import TaggedStats
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
+from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
 
 
@@ -32,9 +35,19 @@ class VisibleSource:
     may_act: bool
 
 
+def coordinator_of(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> SourceCoordinator:
+    """Return what acts and reads in a source for a user."""
+    prefix, name, _ = split_source(seen.identifier)
+    return SourceCoordinator(store, name, user.get_id(), prefix, metrics=TaggedStats({"source": name}))
+
+
 def visible_sources(user: BaseUser, store: PartitionStore) -> list[VisibleSource]:
-    """Return the sources of a store that a user sees, by name."""
-    registered = [(identifier, dags_of(facts)) for identifier, facts in store.sources()]
+    """Return the sources of a store that a user sees, by name: those of its deployment, where it is told apart."""
+    registered = [
+        (identifier, dags_of(facts))
+        for identifier, facts in store.sources()
+        if store.partition_prefix in (None, split_source(identifier)[0])
+    ]
     permissions = Permissions(user, (dag for _, dags in registered for dag in dags))
     return [
         VisibleSource(identifier, dags, permissions.may_act(dags))

@@ -1,6 +1,7 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { Owners } from "./owners.js";
 import { Problem, To, h, visible } from "./parts.js";
 import { Overview, Partition, Partitions } from "./views.js";
 
@@ -30,13 +31,15 @@ function Board() {
   const [parameters] = useSearchParams();
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
-  const { store, source, key } = place;
-  const View = key ? Partition : source ? Partitions : Overview;
+  const { store, source, key, view } = place;
+  const ofSource = view === "owners" ? Owners : Partitions;
+  const View = key ? Partition : source ? ofSource : Overview;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
   return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
-      source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, nameOf(source)) : nameOf(source))),
+      source && h(Heading, { size: "md" }, "› ", key || view ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
+      source && view === "owners" && h(Heading, { size: "md" }, "› owners")),
     h(View, { place, go }));
 }
 

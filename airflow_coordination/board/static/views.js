@@ -2,7 +2,7 @@
 
 import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
-import { Bar, Empty, Key, Read, Rows, STATES, StateBadge, To, When, h, visible, Problem } from "./parts.js";
+import { Bar, Empty, Key, Read, Rows, STATES, Spark, StateBadge, To, When, Who, at, h, visible, Problem } from "./parts.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
@@ -10,9 +10,6 @@ const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI
 const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
 const COUNTING = 1000; // and while some have never been counted
 const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
-
-/** Returns a link that keeps nothing but what is given. */
-const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
 
 export function Overview() {
   return h(Read, useLive("sources", {}, pace), ({ stores }, { served }) =>
@@ -62,6 +59,7 @@ export function Partitions({ place, go }) {
     { gap: 3 },
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, prefix }, chosen: status }),
+      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),
       h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
     h(Read, read, ({ partitions, offers, after: next }, { now }) => h(
       Stack,
@@ -112,12 +110,9 @@ export function Partition({ place }) {
     found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
     h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
-    found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
-      heads: ["Token", "Outcome", "When"],
-      rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now })]) })),
-    found.actions.length > 0 && h(Section, { title: "What people did" }, h(Rows, {
-      heads: ["When", "Who", "Did", "Why"],
-      rows: found.actions.toReversed().map((one, place) => [place, h(When, { at: one.at, now }), visible(one.by), one.action, visible(one.why)]) })),
+    h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Spark"],
+      rows: found.events.toReversed().map((one, place) => [found.events.length - place, h(Moment, { ...one, now }), one.what,
+        h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", h(Spark, one)]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
       rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
@@ -138,6 +133,10 @@ function facts({ summary, ...found }, now) {
     ["failures", summary.failures], ["lost_leases", summary.lost_leases], ["closed", summary.closed], ["priority", found.priority], ["fence", found.fence], ...times];
   return said.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, name.replaceAll("_", " "), value]);
 }
+
+/** When it was, and for a tenure since when. */
+const Moment = ({ at: until, since, now }) => h("span", null, until ? h(When, { at: until, now }) : "now",
+  since && h(Text, { as: "span", color: "fg.muted" }, " since ", h(When, { at: since, now })));
 
 const Section = ({ title, children }) => h(Box, null, h(Heading, { size: "sm", mb: 1 }, title), children);
 

@@ -70,8 +70,9 @@ def test_what_was_counted_is_done_in_the_user_s_own_name(parked, post, tried, cl
     [line] = parked.store.audit("flights|PARTITION", "2014-02")
     assert (line["action"], line["by"], line["why"]) == ("reopen", "user-of-['ours']", "more memory")
     headers = {"Authorization": f"Bearer {token('viewer', ['ours'])}"}
-    [shown] = client.get("/api/v1/partition", params={**HERE, "key": "2014-02"}, headers=headers).json()["actions"]
-    assert (shown["action"], shown["by"], shown["why"]) == ("reopen", "user-of-['ours']", "more memory")
+    happened = client.get("/api/v1/partition", params={**HERE, "key": "2014-02"}, headers=headers).json()["events"]
+    assert [one["what"] for one in happened] == ["created", "failed", "reopen"]
+    assert (happened[-1]["who"], happened[-1]["why"]) == ("user-of-['ours']", "more memory")
 
 
 def offers(answer):
