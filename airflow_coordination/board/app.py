@@ -39,9 +39,9 @@ routes = APIRouter(route_class=ConditionalRoute)
 
 
 @routes.get(f"{API}/sources")
-def sources(user: User) -> Overview:
+def sources(user: User, dag: Annotated[str | None, Query(description="Only those of this DAG")] = None) -> Overview:
     """Return every store with those of its sources that the user may see, in numbers."""
-    return reading.overview(user)
+    return reading.overview(user, dag)
 
 
 @routes.get(f"{API}/partitions")

@@ -35,9 +35,12 @@ class Read(Generic[Body]):
     now: datetime
 
 
-def overview(user: BaseUser) -> Overview:
-    """Return every store with the user's sources; one that does not answer says so, and the others are there."""
-    return Overview(stores=[_store_view(user, connection) for connection in connections()])
+def overview(user: BaseUser, dag: str | None) -> Overview:
+    """Return every store with the user's sources; one that does not answer says so, and the others are there.
+
+    :param dag: only sources that this DAG has registered.
+    """
+    return Overview(stores=[_store_view(user, connection, dag) for connection in connections()])
 
 
 def page(
@@ -77,10 +80,10 @@ def holdings(user: BaseUser, connection: str, source: str, after: str | None, li
         return Read(OwnersPage(held=[holding_view(each) for each in found.held], after=found.after), found.now)
 
 
-def _store_view(user: BaseUser, connection: str) -> StoreView:
+def _store_view(user: BaseUser, connection: str, dag: str | None) -> StoreView:
     try:
         with opened(connection) as store:
-            seen = visible_sources(user, store)
+            seen = [each for each in visible_sources(user, store) if dag is None or dag in each.dags]
             counted = COUNTER.latest(store, [each.identifier for each in seen])
             shown = [source_view(connection, each, counted.get(each.identifier)) for each in seen]
             return StoreView(connection=connection, sources=shown)

@@ -38,9 +38,13 @@ QUIET = [
     "--no-first-run",
 ]
 DAG = """\
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-dag = DAG("flights_dag", schedule=None)
+with DAG("flights_dag", schedule=None):
+    EmptyOperator(task_id="process")
+with DAG("other_dag", schedule=None):
+    EmptyOperator(task_id="process")
 """
 LARGE_SOURCES = [f"source-{number:02}" for number in range(20)]
 ERROR = "OutOfMemoryError: <script>globalThis.hacked = 1</script>"
@@ -123,6 +127,7 @@ def sales(environ: dict[str, str], source: SourceCoordinator) -> SourceCoordinat
     months.acquire_partition("2013-09")
     SourceCoordinator(source.store, "sales", owner.format(5)).acquire_partition("2013-10")
     months.register_dag("flights_dag")
+    SourceCoordinator(source.store, "elsewhere", "somebody").register_dag("other_dag")
     return months
 
 

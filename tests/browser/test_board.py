@@ -68,6 +68,26 @@ def test_search_stands_in_the_address(page: Page, address: str) -> None:
     assert "prefix=2024-01-02" in page.url
 
 
+def test_the_tabs_show_the_sources_of_their_dag(browser: Browser, address: str) -> None:
+    with logged_in(browser, address, "editor") as page:
+        page.goto(f"{address}/plugin/partitions")
+        expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
+        token = next(each["value"] for each in page.context.cookies() if each["name"] == "_token")
+        headers = {"Authorization": f"Bearer {token}"}
+        dag = f"{address}/api/v2/dags/flights_dag/dagRuns"
+        made = page.request.post(dag, headers=headers, data={"dag_run_id": "r1", "logical_date": None})
+        assert made.ok, made.text()
+        for place in ("", "/runs/r1", "/runs/r1/tasks/process"):
+            page.goto(f"{address}/dags/flights_dag{place}")
+            page.get_by_role("link", name="Partitions").click()
+            expect(page.get_by_role("link", name="sales")).to_be_visible()
+            expect(page.get_by_role("link", name="elsewhere")).to_have_count(0)
+            keep(page, f"tab{place.replace('/', '-')}")
+            page.get_by_role("link", name="sales").click()
+            expect(page.get_by_text("2013-07")).to_be_visible()
+            assert f"/dags/flights_dag{place}/" in page.url
+
+
 def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
     page.evaluate("localStorage.setItem('theme', 'dark')")
     page.goto(f"{address}/plugin/partitions")

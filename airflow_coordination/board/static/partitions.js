@@ -27,7 +27,7 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
-function Board() {
+function Board({ dagId: dag }) {
   const [parameters] = useSearchParams();
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
@@ -40,9 +40,10 @@ function Board() {
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
       source && h(Heading, { size: "md" }, "› ", key || view ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
       source && view === "owners" && h(Heading, { size: "md" }, "› owners")),
-    h(View, { place, go }));
+    h(View, { place: { ...place, dag }, go }));
 }
 
-const Page = () => h(Boundary, null, h(Board));
+/** On the tab of a DAG, its run or its task instance: the sources of that DAG. */
+const Page = ({ dagId }) => h(Boundary, null, h(Board, { dagId }));
 globalThis.Partitions = Page;
 globalThis.AirflowPlugin = Page;

@@ -11,9 +11,14 @@ const OVERVIEW = 10_000; // milliseconds between two reads: it counts every sour
 const COUNTING = 1000; // and while some have never been counted
 const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
 
-export function Overview() {
-  return h(Read, useLive("sources", {}, pace), ({ stores }, { served }) =>
-    h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store, served }))));
+export function Overview({ place: { dag } }) {
+  return h(Read, useLive("sources", { dag }, pace), ({ stores }, { served }) => {
+    const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
+    return h(Stack, { gap: 6 }, shown.map((store) => h(Store, { key: store.connection, store, served })),
+      !shown.some(({ sources }) => sources.length) && h(Empty, null, dag
+        ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
+        : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."));
+  });
 }
 
 function Store({ store, served }) {
@@ -23,8 +28,6 @@ function Store({ store, served }) {
     null,
     h(Heading, { size: "md", mb: 2 }, connection),
     problem && h(Problem, null, problem),
-    !problem && !sources.length &&
-      h(Empty, null, "No source here belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
     sources.map((source) => h(Source, { key: source.source, source, served })),
   );
 }

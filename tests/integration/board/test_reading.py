@@ -12,7 +12,7 @@ from airflow_coordination.board.app import create_app
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
-from tests.integration.board.conftest import TEAM_DAG
+from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 
 DOCUMENT = ROOT / "docs" / "reference" / "board-api.json"
 
@@ -116,6 +116,18 @@ def test_the_sources_of_another_deployment_are_not_shown(flights, get, monkeypat
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection))
     assert shown() == ["eu|flights|PARTITION"]
     assert get("partitions", source="flights|PARTITION").status_code == 404
+
+
+def test_a_tab_shows_the_sources_of_its_dag_only(flights, get):
+    SourceCoordinator(flights.store, "sales", "somebody").register(dag_ids=[OPEN_DAG, TEAM_DAG])
+    for dag, shown in (
+        (None, ["flights", "sales"]),
+        (TEAM_DAG, ["flights", "sales"]),
+        (OPEN_DAG, ["sales"]),
+        ("no", []),
+    ):
+        answer = get("sources", **({"dag": dag} if dag else {})).json()
+        assert [one["name"] for one in answer["stores"][0]["sources"]] == shown
 
 
 @pytest.mark.parametrize("given", [{"limit": 1001}, {"limit": 0}, {"after": "x" * 2049}, {"prefix": "\x00"}])
