@@ -108,6 +108,8 @@ def source(environ: dict[str, str]) -> Iterator[SourceCoordinator]:
         lease = flights.acquire_partition("2024-01-01")
         flights.fail(lease, ERROR, retry_after=timedelta(0))
     flights.create_partitions(HOSTILE_KEYS)
+    for key in ("<script>alert(1)</script>", "\u202egnp.exe"):
+        assert flights.acquire_partition(key)
     flights.register(dag_id="flights_dag")
     yield flights
     store.close()

@@ -46,6 +46,20 @@ def test_hostile_keys_are_text(page: Page, address: str) -> None:
     keep(page, "hostile")
 
 
+def test_hostile_keys_are_text_wherever_they_are_shown(browser: Browser, address: str) -> None:
+    """Among the owners, in a dry run, and where one is refused."""
+    with logged_in(browser, address, "editor") as page:
+        page.goto(f"{FLIGHTS.format(address)}&prefix=%3Cscript&status=ASSIGNED")
+        page.get_by_role("button", name="Reopen").click()
+        page.get_by_label("Why").fill("w")
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.get_by_text("Cannot reopen partition '<script>alert(1)</script>'")).to_be_visible()
+        page.goto(f"{FLIGHTS.format(address)}&view=owners")
+        expect(page.get_by_role("link", name="<script>alert(1)</script>")).to_be_visible()
+        expect(page.get_by_role("link", name="\\u{202e}gnp.exe")).to_be_visible()
+        assert page.evaluate("globalThis.hacked") is None
+
+
 def test_a_source_at_work(page: Page, address: str) -> None:
     """The pictures of the documentation."""
     here = f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION"
@@ -57,6 +71,17 @@ def test_a_source_at_work(page: Page, address: str) -> None:
     page.goto(f"{here}&key=2013-09")
     expect(page.get_by_text("is held by task 'process', map index 4, try 1")).to_be_visible()
     keep(page, "board-partition")
+    page.goto(f"{here}&view=owners")
+    expect(page.get_by_role("link", name="sales › process [4]")).to_be_visible()
+    expect(page.get_by_text("try 1 of run scheduled__2026-11-23T09:00:00+00:00 on worker-1")).to_have_count(2)
+    keep(page, "board-owners")
+
+
+def test_a_clock_that_is_an_hour_off_changes_nothing(browser: Browser, address: str) -> None:
+    with logged_in(browser, address, "viewer") as page:
+        page.add_init_script("const real = Date.now; Date.now = () => real() + 3_600_000;")
+        page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION&key=2013-08")
+        expect(page.locator("time").filter(has_text="in 8 h").first).to_be_visible()
 
 
 def test_search_stands_in_the_address(page: Page, address: str) -> None:

@@ -135,6 +135,9 @@ def test_nothing_keeps_people_from_using_it(coloured: Page, address: str) -> Non
     coloured.get_by_role("link", name="k000000998").first.click()
     expect(coloured.get_by_text("Partition 'k000000998' is parked")).to_be_visible()
     _accessible(coloured)
+    coloured.goto(f"{SOURCE.format(address)}&view=owners")
+    expect(coloured.get_by_role("link", name="k000011999")).to_be_visible()
+    _accessible(coloured)
 
 
 def _accessible(page: Page) -> None:

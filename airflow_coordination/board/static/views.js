@@ -112,13 +112,13 @@ export function Partition({ place }) {
     h(Why, found.explanation),
     found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
-    h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Spark"],
       rows: found.events.toReversed().map((one, place) => [found.events.length - place, h(Moment, { ...one, now }), one.what,
         h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", h(Spark, one)]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
       rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
+    h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
