@@ -81,7 +81,7 @@ def show(context: CommandContext, args: Namespace) -> None:
 def _details(partition: Partition, now: datetime) -> Row:
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
-    limit = {"max_lost_leases": partition.max_lost_leases}
+    limit = {"max_failures": partition.max_failures, "max_lost_leases": partition.max_lost_leases}
     return {**summary(partition, now), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
 
 

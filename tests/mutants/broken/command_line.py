@@ -76,9 +76,17 @@ MUTANTS = (
     Mutant(
         "any ending before began this tenure",
         "monitoring.owners",
-        "before.at if before is not None and before.op == partition.nonce else None",
-        "before.at if before is not None else None",
+        "last.at if last is not None and last.op == partition.nonce else None",
+        "last.at if last is not None else None",
         "people: a lease is said to be held since somebody else gave it up",
+        Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
+    ),
+    Mutant(
+        "what older code has left began this tenure",
+        "monitoring.owners",
+        "if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):",
+        "if partition.acquired_at:",
+        "people: a lease is said to be held since somebody else acquired it",
         Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
     ),
     Mutant(

@@ -1,5 +1,6 @@
 """Who holds what."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import START, FakeClock
+from airflow_coordination.testing.forwarding import ForwardingStore
 
 MINUTE = timedelta(minutes=1)
 TASK = Owner.of_task("node 7", "flights/eu", "manual__2026", "process", 3, 2).text
@@ -77,11 +79,34 @@ def test_the_lease_and_what_is_left_of_it(task, store, clock):
     assert held.left == 10 * MINUTE
 
 
-def test_a_beginning_that_writes_have_hidden_is_not_made_up(task, store, clock):
+class OlderCode(ForwardingStore):
+    """A store as code of before leaves it, which does not write when it acquires: nothing, or what was there."""
+
+    acquired_at = None
+
+    def page(self, *place, **named):
+        return [replace(each, acquired_at=self.acquired_at) for each in super().page(*place, **named)]
+
+
+def test_since_when(task, store, clock):
     lease = task.acquire_partition("k0")
     clock.advance(MINUTE)
     task.save_progress_state(lease, {"row": 1})
     [held] = owners(store, SOURCE).held
+    assert (held.since, held.wrote_at, held.heard) == (START, START + MINUTE, True)
+
+
+def test_what_the_driver_says_of_itself(task, store):
+    task.describe_owner(application="app-1")
+    task.acquire_partition("k0")
+    assert owners(store, SOURCE).held[0].facts == {"application": "app-1"}
+
+
+def test_a_beginning_that_writes_have_hidden_is_not_made_up(task, store, clock):
+    lease = task.acquire_partition("k0")
+    clock.advance(MINUTE)
+    task.save_progress_state(lease, {"row": 1})
+    [held] = owners(OlderCode(store), SOURCE).held
     assert (held.since, held.wrote_at, held.heard) == (None, START + MINUTE, True)
 
 
@@ -92,7 +117,8 @@ def test_who_took_it_over_has_held_it_since_the_end_of_the_tenure_before(task, j
     lease = other.acquire_partition("k0")
     clock.advance(MINUTE)
     other.save_progress_state(lease, {"row": 1})
-    [held] = owners(store, SOURCE).held
+    assert owners(store, SOURCE).held[0].since == START + 11 * MINUTE
+    [held] = owners(OlderCode(store), SOURCE).held
     assert (held.owner, held.since, held.wrote_at) == ("other", START + 11 * MINUTE, START + 12 * MINUTE)
 
 
@@ -100,7 +126,10 @@ def test_an_ending_before_does_not_tell_when_this_tenure_began(task, store, cloc
     task.give_up(task.acquire_partition("k0"))
     clock.advance(MINUTE)
     task.save_progress_state(task.acquire_partition("k0"), {"row": 1})
-    assert owners(store, SOURCE).held[0].since is None
+    older = OlderCode(store)
+    assert owners(older, SOURCE).held[0].since is None
+    older.acquired_at = START - MINUTE
+    assert owners(older, SOURCE).held[0].since is None
 
 
 def test_a_lease_that_has_ended_is_shown_until_somebody_takes_it(task, store, clock):

@@ -1,0 +1,82 @@
+"""The history of one partition: rows, the ring where there are none, and starts that cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.leases.owner_details import MAX_BYTES, details_of, facts_of
+from airflow_coordination.leases.past_tenure import with_ring
+from airflow_coordination.leases.status import Outcome
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def flights() -> SourceCoordinator:
+    """A source whose one partition was held nine times, a second each."""
+    clock = FakeClock()
+    coordinator = SourceCoordinator(InMemoryStore(clock), "flights", "o", clock=clock)
+    coordinator.create_partitions(["k"])
+    for _ in range(9):
+        lease = coordinator.get_next_partition()
+        clock.advance(SECOND)
+        coordinator.give_up(lease)
+    return coordinator
+
+
+def test_newest_last_and_so_many_of_the_newest(flights):
+    assert [past.fence.token for past in flights.history("k")] == list(range(1, 10))
+    assert [past.token for past in flights.history("k", limit=2)] == [8, 9]
+    assert {past.lasted for past in flights.history("k")} == {SECOND}
+    assert [past.token for past in flights.past_tenures(limit=3)] == [9, 8, 7]
+
+
+def test_the_ring_says_what_no_row_does(flights):
+    """Older code ends a tenure without a row; DynamoDB has none."""
+    rows, partition = flights.history("k"), flights.partition("k")
+    known = with_ring([past for past in rows if past.token not in (4, 9)], partition)
+    assert [past.token for past in known] == list(range(1, 10))
+    assert [past.owner for past in known] == ["o"] * 3 + [None] + ["o"] * 4 + [None]
+    assert (known[3].outcome, known[3].ended_at, known[3].lasted) == (Outcome.GIVEN_UP, rows[3].ended_at, None)
+    assert [past.token for past in with_ring([], partition)] == list(range(2, 10))
+    assert with_ring([], None) == []
+
+
+def test_a_start_before_the_ending_before_it_is_unknown(flights):
+    """Older code acquires without writing the time, and leaves that of the tenure before."""
+    rows = flights.history("k")
+    stale = replace(rows[5], acquired_at=rows[3].acquired_at)
+    known = with_ring([*rows[:5], stale, *rows[6:]], flights.partition("k"))
+    assert [past.acquired_at is None for past in known] == [False] * 5 + [True] + [False] * 3
+
+
+def test_bad_input(flights):
+    with pytest.raises(InvalidKeyError, match="key"):
+        flights.history("")
+    with pytest.raises(InvalidInputError, match="limit"):
+        flights.history("k", limit=0)
+    with pytest.raises(InvalidInputError, match="limit"):
+        flights.past_tenures(limit=True)
+    assert flights.history("never") == []
+
+
+def test_an_owners_words_fit_or_are_left_out():
+    assert details_of({"application": "a", "url": None, "process": 7}) == '{"application":"a","process":7}'
+    assert details_of({}) is None
+    assert details_of({"url": "u" * MAX_BYTES}) is None
+    assert facts_of(details_of({"application": "a", "url": "u" * MAX_BYTES})) == {"application": "a"}
+    longest = details_of({"url": "ü" * 80})
+    assert longest is not None
+    assert len(longest.encode()) <= MAX_BYTES
+
+
+@pytest.mark.parametrize("stored", [None, "", "no JSON", "[1]", "1"])
+def test_what_else_is_stored_there_says_nothing(stored):
+    assert facts_of(stored) == {}
