@@ -9,6 +9,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.leases.owner_details import MAX_BYTES, details_of, facts_of
 from airflow_coordination.leases.past_tenure import with_ring
 from airflow_coordination.leases.status import Outcome
@@ -77,6 +78,17 @@ def test_an_owners_words_fit_or_are_left_out():
     assert len(longest.encode()) <= MAX_BYTES
 
 
-@pytest.mark.parametrize("stored", [None, "", "no JSON", "[1]", "1"])
+@pytest.mark.parametrize("value", [b"bytes", object(), float("nan"), ["list"], {"a": 1}])
+def test_an_owners_word_that_cannot_be_stored_is_left_out(value):
+    """What a SparkContext says is not ours, and a driver must not fail for it."""
+    assert details_of({"application": value, "process": 7}) == '{"process":7}'
+
+
+def test_x4_an_owners_words_hold_no_known_secret():
+    know(["s3cr3t-of-the-proxy"])
+    assert facts_of(details_of({"url": "http://ana:s3cr3t-of-the-proxy@host"})) == {"url": "http://ana:***@host"}
+
+
+@pytest.mark.parametrize("stored", [None, "", "no JSON", "[1]", "1", "[" * 100_000, '{"url":["x"],"application":NaN}'])
 def test_what_else_is_stored_there_says_nothing(stored):
     assert facts_of(stored) == {}
