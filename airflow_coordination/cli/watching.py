@@ -84,7 +84,7 @@ def _held(coordinator: SourceCoordinator) -> Owners:
 
 def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: Callable[[], Owners]) -> None:
     """Draw a bar, the words, which a narrow terminal wraps, and the owners; in an outage bar and owners stay."""
-    from rich.console import Group
+    from rich.console import Console, Group
     from rich.live import Live
     from rich.padding import Padding
     from rich.progress_bar import ProgressBar
@@ -92,7 +92,7 @@ def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: 
 
     bar = ProgressBar(total=1, completed=0)
     whose: RenderableType = ""
-    with Live(auto_refresh=False) as live:
+    with Live(console=Console(), auto_refresh=False) as live:
         for look in looks:
             if isinstance(look, Progress):
                 bar.update(look.outlook.completed, look.total or 1)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from airflow.configuration import AIRFLOW_HOME
 
@@ -70,7 +71,7 @@ class StoreConnection:
 def embedded_connection() -> StoreConnection:
     """Return the store that serves one machine without any set-up: SQLite under ``AIRFLOW_HOME``."""
     path = Path(AIRFLOW_HOME).resolve() / "coordination.db"
-    return StoreConnection(parse_config(f"sqlite:///{path}"), embedded=True)
+    return StoreConnection(parse_config(f"sqlite:///{quote(str(path))}"), embedded=True)
 
 
 def read_connection(connection: Connection) -> StoreConnection:

@@ -89,6 +89,8 @@ class Partition:
     staged: tuple[Block, ...] = ()
     max_lost_leases: int | None = None
     """The limit in force for the newest lease, from its acquirer; ``None`` where older code has acquired it."""
+    max_failures: int | None = None
+    """So many failures in a row park it, as its newest acquirer is set; for people, ``None`` as above."""
     acquired_at: datetime | None = None
     """Since when the owner holds it, ``None`` when nobody does, or older code has acquired it."""
     owner_details: str | None = None

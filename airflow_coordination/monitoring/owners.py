@@ -105,9 +105,9 @@ def _since(partition: Partition) -> datetime | None:
     Where older code has acquired it: until its owner writes, that was the last write; and who takes a partition over
     ends the tenure before in that step. A start before the ending before it is what older code has left there.
     """
+    if partition.last_op == partition.nonce:
+        return partition.updated_at
     last = partition.ending_at(partition.token - 1)
     if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):
         return partition.acquired_at
-    if partition.last_op == partition.nonce:
-        return partition.updated_at
     return last.at if last is not None and last.op == partition.nonce else None

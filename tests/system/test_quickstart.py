@@ -12,8 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from airflow_coordination.cli.quickstart.airflow_api import AirflowApi
+from tests.browser.conftest import CHROMIUM, QUIET
 from tests.house.tree import ROOT
 from tests.system.harness import marked
 
@@ -58,6 +60,24 @@ class Terminal:
             self.text += os.read(self._ours, 1 << 16).decode(errors="replace").replace("\r\n", "\n")
         except OSError:  # nothing to read now, or nobody writes any more
             return
+
+
+def look(port: str, password: str, address: str) -> None:
+    """Log in as a person does, and see a completed partition at the address that was printed."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://localhost:{port}")
+        page.get_by_label("Username").fill("admin")
+        page.locator("input[type=password]").fill(password)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("button", name="Browse")).to_be_visible()
+        page.goto(address)
+        expect(
+            page.get_by_role("row").filter(has_text="sales-2026-").filter(has_text="COMPLETED").first
+        ).to_be_visible()
+        browser.close()
 
 
 @pytest.fixture
@@ -105,6 +125,9 @@ def test_a_partition_is_seen_completed_within_five_minutes_and_nothing_is_left(
         port, password = terminal.reach(READY, FIVE_MINUTES).groups()
         seconds = int(terminal.reach(SHOWN, FIVE_MINUTES)[1])
         terminal.reach("Ctrl-C ends it", 10)
+        address = terminal.reach(r"http://localhost:\d+/plugin/\S+", 10)[0]
+        if CHROMIUM:
+            look(port, password, address)
         api = AirflowApi(f"http://127.0.0.1:{port}", password)
         assert api.on_the_board("coordination_quickstart", "quickstart|PARTITION", "COMPLETED")
         busy = subprocess.run([*command, "--clean"], cwd=empty, env=environment, capture_output=True, text=True)
@@ -118,4 +141,5 @@ def test_a_partition_is_seen_completed_within_five_minutes_and_nothing_is_left(
     assert list(empty.rglob(f"published/**/*.{rows}"))
     subprocess.run([*command, "--clean"], cwd=empty, env=environment, check=True)
     assert list(empty.iterdir()) == []
-    print(f"\n{request.node.callspec.id}: a completed partition is shown after {seconds} s")
+    seen = "seen in Chromium" if CHROMIUM else "shown"
+    print(f"\n{request.node.callspec.id}: a completed partition is {seen}, {seconds} s after the start")

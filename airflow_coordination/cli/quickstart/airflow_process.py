@@ -10,11 +10,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from airflow_coordination.leases.errors import SettingsError
 
@@ -124,6 +124,7 @@ class OwnAirflow:
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
         """Start it, in a session of its own so that Ctrl-C does not reach it, and end it whatever happens."""
+        end_all(self.home)
         passwords = self.home / _PASSWORDS
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps({"admin": self.password}))
@@ -142,32 +143,38 @@ class OwnAirflow:
             yield process
         finally:
             with _undisturbed():
-                self._end(process)
+                end_all(self.home, process)
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End all of it. ``airflow standalone`` ends its components on SIGINT; SIGTERM would orphan them."""
-        import psutil  # type: ignore[import-untyped]
 
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(ORDERLY)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        for stop in (psutil.Process.terminate, psutil.Process.kill):
-            left = [each for each in psutil.process_iter() if self._is_ours(each)]
-            for each in left:
-                try:
-                    stop(each)
-                except psutil.NoSuchProcess:
-                    continue
-            psutil.wait_procs(left, timeout=5)
+def end_all(home: Path, process: subprocess.Popen[bytes] | None = None) -> None:
+    """End what runs with a home: in order, then by force. Also what a quickstart has left that was killed itself.
+
+    :param process: its ``airflow standalone``, which ends its components on SIGINT; SIGTERM would orphan them.
+    """
+    import psutil  # type: ignore[import-untyped]
+
+    if process is not None and process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(ORDERLY)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    for stop in (psutil.Process.terminate, psutil.Process.kill):
+        left = [each for each in psutil.process_iter() if _home_of(each) == str(home)]
+        for each in left:
+            with suppress(psutil.NoSuchProcess):
+                stop(each)
+        psutil.wait_procs(left, timeout=5)
+    if process is not None:
         process.wait()
 
-    def _is_ours(self, process: object) -> bool:
-        import psutil
 
-        try:
-            return bool(process.environ().get(MARK) == str(self.home))  # type: ignore[attr-defined]
-        except (psutil.Error, OSError):
-            return False
+def _home_of(process: Any) -> str | None:
+    """Return the home with which a process was started, ``None`` when it is none of ours, or cannot be seen."""
+    import psutil
+
+    try:
+        found: str | None = process.environ().get(MARK)
+    except (psutil.Error, OSError):
+        return None
+    return found

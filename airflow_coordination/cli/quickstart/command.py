@@ -14,7 +14,7 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.java import fitting_home
 from airflow_coordination.cli.output import say
-from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow
+from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow, end_all
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 from airflow_coordination.cli.quickstart.example import ENVIRONMENT, FOLDER, STORE, Example
 from airflow_coordination.cli.quickstart.run import run
@@ -24,6 +24,7 @@ from airflow_coordination.stores import open_store
 
 _BOARD: Final = "AIRFLOW__COORDINATION__BOARD_CONNECTIONS"
 _HOME: Final = "airflow"
+_ODD: Final = frozenset("?%")
 _INTERRUPTED: Final = 130
 
 
@@ -59,6 +60,9 @@ def _write(context: CommandContext, args: Namespace) -> int:
 
 def _run(args: Namespace) -> int:
     here = Path.cwd()
+    if odd := set(str(here)) & _ODD:
+        problem = f"cannot run in {here}: Airflow's SQLite does not bear {' '.join(sorted(odd))} in a path"
+        raise QuickstartError(f"quickstart {problem}", "Use another directory")
     example = Example(_folder(args.dags_folder) or here / "dags")
     with _alone(example):
         spark = _write_files(example, {_BOARD: STORE}, spark=not args.no_spark, home=here / _HOME)
@@ -109,6 +113,8 @@ def _clean(context: CommandContext, dags_folder: str | None) -> None:
         say(f"There is no example of quickstart in {' or '.join(str(place) for place in dict.fromkeys(places))}.")
     for example in found:
         with _alone(example):
+            if example.home is not None and installed("psutil") is not None:
+                end_all(example.home)
             number, kept = example.clean()
         say(f"Removed {number} files and what they have made from {example.folder}.")
         for path in kept:

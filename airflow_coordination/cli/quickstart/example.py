@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
+from urllib.parse import quote
 
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 
@@ -26,7 +27,7 @@ MARK: Final = ".coordination_quickstart"
 _EXAMPLES: Final = "airflow_coordination.examples"
 _DAGS: Final = {True: "sales.py", False: "sales_without_spark.py"}
 _JOB: Final = "sales_job.py"
-_MADE: Final = (*(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-queue")), "published")
+_MADE: Final = (*(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-journal", "-queue")), "published")
 """What comes to lie beside the files while the example runs."""
 _MONTHS: Final = range(1, 7)
 
@@ -57,12 +58,21 @@ class Example:
     @property
     def store(self) -> str:
         """The URL of its store."""
-        return f"sqlite:///{self.folder / 'coordination.db'}"
+        return f"sqlite:///{quote(str(self.folder / 'coordination.db'))}"
 
     @property
     def was_written(self) -> bool:
         """Whether it is there."""
         return (self.folder / RECORD).is_file()
+
+    @property
+    def home(self) -> Path | None:
+        """The home of the Airflow that was made for it, ``None`` when none was, or when it is not that any more.
+
+        :raises QuickstartError: when the record of what was written cannot be read.
+        """
+        home = self._record().get("home")
+        return Path(home) if home and (Path(home) / MARK).is_file() else None
 
     def connections(self) -> dict[str, str]:
         """Return the connections that its DAG names, as Airflow reads them from the environment."""
@@ -107,8 +117,8 @@ class Example:
         record = self._record()
         kept = [path for path, digest in self._recorded(record) if path.exists() and not _is(path, digest)]
         mine = [path for path, digest in self._recorded(record) if _is(path, digest)]
-        if (home := record.get("home")) and (Path(home) / MARK).is_file():
-            rmtree(home)
+        if self.home is not None:
+            rmtree(self.home)
         for path in [*mine, *(self.folder / name for name in _MADE), *self._compiled()]:
             _remove(path)
         (self.folder / RECORD).unlink()

@@ -139,13 +139,14 @@ class _Waiting:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Have SIGTERM end everything in order, as Ctrl-C does."""
+    """Have SIGTERM, and a terminal that is closed, end everything in order, as Ctrl-C does."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -151,4 +151,7 @@ class Remembering:
     def test_x11_suppliers_are_in_none(self, keeping: Workbench) -> None:
         state = Workbench(keeping.store, keeping.clock, "flights|GLOBAL_STATE")
         state.give_up(state.new("k"))
+        state.acquire("k")
+        keeping.expire()
+        state.acquire("k")
         assert history(state) == []

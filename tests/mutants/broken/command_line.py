@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_SELECTION = "cli.selection"
+_SELECTION = "monitoring.selection"
+_ACTING = "monitoring.acting"
 
 
 def _selected(test: str) -> Tested:
@@ -19,16 +20,16 @@ MUTANTS = (
     Mutant(
         "filter forgets the error",
         _SELECTION,
-        "yield from filter(self._has_error, page)",
-        "yield from page",
+        "found = list(filter(chosen.finds, page))",
+        "found = list(page)",
         "people: partitions that nobody meant are reopened, reset or retracted",
         _selected("test_only_what_the_filter_finds_is_acted_on"),
     ),
     Mutant(
         "filter stops after a page",
         _SELECTION,
-        "            if len(page) < _PAGE:\n                return\n",
-        "            return\n",
+        "        if len(page) < size:\n            return",
+        "        if page:\n            return",
         "people: what a filter finds is counted too low, and the rest is left in silence",
         _selected("test_a_filter_works_page_by_page"),
     ),
@@ -42,9 +43,9 @@ MUTANTS = (
     ),
     Mutant(
         "action on what has moved since it was counted",
-        "cli.actions",
-        "by=by, why=args.why, seen=partition)",
-        "by=by, why=args.why)",
+        _ACTING,
+        "return act(seen.key, by=by, why=why, seen=seen)",
+        "return act(seen.key, by=by, why=why)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),
@@ -67,17 +68,25 @@ MUTANTS = (
     Mutant(
         "quickstart believes its record of a home",
         "cli.quickstart.example",
-        '(home := record.get("home")) and (Path(home) / MARK).is_file()',
-        'home := record.get("home")',
+        "return Path(home) if home and (Path(home) / MARK).is_file() else None",
+        "return Path(home) if home else None",
         "people: a folder that was never an Airflow of its own is removed",
         _example("test_a_home_that_is_no_airflow_of_its_own_is_never_removed"),
     ),
     Mutant(
         "any ending before began this tenure",
         "monitoring.owners",
-        "before.at if before is not None and before.op == partition.nonce else None",
-        "before.at if before is not None else None",
+        "last.at if last is not None and last.op == partition.nonce else None",
+        "last.at if last is not None else None",
         "people: a lease is said to be held since somebody else gave it up",
+        Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
+    ),
+    Mutant(
+        "what older code has left began this tenure",
+        "monitoring.owners",
+        "if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):",
+        "if partition.acquired_at:",
+        "people: a lease is said to be held since somebody else acquired it",
         Tested("tests/unit/monitoring/test_owners.py::test_an_ending_before_does_not_tell_when_this_tenure_began"),
     ),
     Mutant(

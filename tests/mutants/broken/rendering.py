@@ -163,7 +163,7 @@ _LINES: Final = {
         " AND {ROW.status} = {said(PartitionStatus.ASSIGNED)}\n",
         "\n",
         "X11: a history of tenures that never were",
-        "x11_the_newest_come_first",
+        "x11_a_deleted_partition_and_its_next_life_share_one",
     ),
     "history of the next tenure": _Line(
         _STEP,

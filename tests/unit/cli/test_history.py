@@ -17,11 +17,7 @@ def test_who_held_it_and_how_that_ended(flights, cli):
     created, failed, parked = json.loads(out)
     assert created["what"] == "created"
     told = [failed[name] for name in ("what", "who", "run", "spark")]
-        "failed",
-        "process[3] try 2",
-        "manual__1",
-        "app-1",
-    ]
+    assert told == ["failed", "process[3] try 2", "manual__1", "app-1"]
     assert failed["since"] <= failed["at"]
     assert failed["fence"].startswith("1-")
     assert [parked[name] for name in ("what", "who", "why")] == ["park", "ana", "look at it"]

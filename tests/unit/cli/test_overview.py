@@ -23,6 +23,7 @@ def rows(cli, *argv):
 
 
 def test_who_holds_what(flights, task, cli):
+    task.describe_owner(application="app-1", url="http://node:4040")
     lease = task.acquire_partition("2013-02")
     flights.acquire_partition("2013-01")
     (mine, theirs), err = rows(cli, "owners", "--source", "flights")
@@ -34,6 +35,12 @@ def test_who_holds_what(flights, task, cli):
     assert datetime.fromisoformat(theirs["expires_at"]) == lease.expires_at.replace(microsecond=0)
     assert 590 <= theirs["seconds_left"] <= 600
     assert theirs["since"] == theirs["wrote_at"] is not None
+    assert [row[name] for row in (mine, theirs) for name in ("spark", "spark_ui")] == [
+        None,
+        None,
+        "app-1",
+        "http://node:4040",
+    ]
 
 
 def test_nobody(flights, cli):

@@ -224,6 +224,26 @@ def test_run_and_clean_are_two_commands(quickstart):
     assert "--clean=True: is named beside --run. Run it first, and clean up afterwards" in said
 
 
+@pytest.mark.parametrize("name", ["what?", "100%"])
+def test_a_path_that_airflow_does_not_bear(quickstart, empty, monkeypatch, name):
+    (empty / name).mkdir()
+    monkeypatch.chdir(empty / name)
+    code, said = quickstart("--run")
+    assert (code, list((empty / name).iterdir())) == (1, [])
+    assert f"Airflow's SQLite does not bear {name[-1]} in a path. Use another directory." in said
+
+
+def test_a_path_with_all_that_a_name_may_have(quickstart, empty):
+    folder = empty / "it's 100%25 #1?"
+    assert quickstart("--dags-folder", str(folder))[0] == 0
+    assert (folder / "coordination_quickstart" / "coordination.db").is_file()
+    found = shlex.split((folder / "coordination_quickstart" / "airflow.env").read_text(), comments=True)
+    store = json.loads(found[0].partition("=")[2])["host"]
+    assert open_store(store).sources() == []
+    quickstart("--dags-folder", str(folder), "--clean")
+    assert list(empty.iterdir()) == []
+
+
 def test_running_needs_airflow(quickstart, empty, monkeypatch):
     monkeypatch.setattr("airflow_coordination.cli.quickstart.command.installed", lambda name: None)
     code, said = quickstart("--run")

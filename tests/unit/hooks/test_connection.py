@@ -84,6 +84,14 @@ def test_without_the_default_connection_an_embedded_store_is_set_up_and_said_onc
     assert said == [f"No connection 'coordination_default' is defined: partitions are kept in {first.description}"]
 
 
+def test_the_embedded_store_may_lie_in_a_folder_of_any_name(tmp_path, monkeypatch):
+    home = tmp_path / "it's 100%25 #1?"
+    home.mkdir()
+    monkeypatch.setattr("airflow_coordination.hooks.connection.AIRFLOW_HOME", str(home))
+    assert list(CoordinationHook().get_conn().sources()) == []
+    assert (home / "coordination.db").exists()
+
+
 def test_another_connection_must_exist():
     with pytest.raises(AirflowNotFoundException, match=r"'other' is not defined\. Create it with the type"):
         CoordinationHook("other").get_conn()
