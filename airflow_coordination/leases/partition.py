@@ -112,8 +112,20 @@ class Partition:
 
     @property
     def owner_facts(self) -> dict[str, Any]:
-        """What the driver that holds it has said of itself, such as its Spark application; empty when nothing."""
-        return facts_of(self.owner_details)
+        """What the driver that holds it has said of itself, such as its Spark application; empty when nothing.
+
+        Older code leaves what the driver of a tenure before has said, and its start with it.
+        """
+        return {} if self.acquired_at is not None and self.held_since is None else facts_of(self.owner_details)
+
+    @property
+    def held_since(self) -> datetime | None:
+        """Since when its owner holds it; ``None`` when nobody does or older code has acquired it.
+
+        That leaves the start of a tenure before, which lies before the last ending.
+        """
+        last = self.endings[-1].at if self.acquired_at and self.endings else None
+        return None if self.acquired_at and last and self.acquired_at < last else self.acquired_at
 
     @property
     def fence(self) -> Fence | None:

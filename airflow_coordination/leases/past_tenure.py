@@ -95,7 +95,7 @@ def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list
 
     Older code ends tenures without a row, DynamoDB writes rows after the ending, and a history may be off; the ring
     holds the last eight endings in any case. A start that lies before the ending before it was left by a tenure that
-    older code has followed: it is unknown.
+    older code has followed: it is unknown, and so is what the driver has said of itself.
     """
     by_fence = {past.fence: past for past in stored}
     for ending in partition.endings if partition else ():
@@ -124,5 +124,5 @@ def _with_known_starts(tenures: Sequence[PastTenure]) -> list[PastTenure]:
     known: list[PastTenure] = []
     for past in tenures:
         stale = known and past.acquired_at is not None and past.acquired_at < known[-1].ended_at
-        known.append(replace(past, acquired_at=None) if stale else past)
+        known.append(replace(past, acquired_at=None, owner_details=None) if stale else past)
     return known

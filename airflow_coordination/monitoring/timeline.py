@@ -10,6 +10,7 @@ from typing import Any
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.monitoring.owners import began
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ def _of_partition(partition: Partition | None) -> Iterator[Event]:
         yield Event(at=partition.created_at, what="created")
     if partition.owner is not None:
         facts = tuple(partition.owner_facts.items())
-        yield Event(at=None, what="held", who=partition.owner, since=partition.acquired_at, owner_facts=facts)
+        yield Event(at=None, what="held", who=partition.owner, since=began(partition), owner_facts=facts)
 
 
 def _of_tenure(past: PastTenure) -> Event:

@@ -53,8 +53,9 @@ def test_the_ring_says_what_no_row_does(flights):
 def test_a_start_before_the_ending_before_it_is_unknown(flights):
     """Older code acquires without writing the time, and leaves that of the tenure before."""
     rows = flights.history("k")
-    stale = replace(rows[5], acquired_at=rows[3].acquired_at)
+    stale = replace(rows[5], acquired_at=rows[3].acquired_at, owner_details='{"application":"of another"}')
     known = with_ring([*rows[:5], stale, *rows[6:]], flights.partition("k"))
+    assert known[5].owner_facts == {}
     assert [past.acquired_at is None for past in known] == [False] * 5 + [True] + [False] * 3
 
 
