@@ -33,11 +33,16 @@ def details_of(facts: Mapping[str, str | int | None]) -> str | None:
 def facts_of(text: str | None) -> dict[str, Any]:
     """Return the stored facts; empty when there are none, or something else than an object is stored.
 
-    Other software may have written it: a fact that is neither text nor number is left out.
+    Other software may have written it: a fact that is neither text nor number is left out, and half a character, which
+    no answer of the board could hold, becomes a question mark.
     """
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
     facts = found if isinstance(found, dict) else {}
-    return {name: value for name, value in facts.items() if isinstance(value, str | int)}
+    return {name: _whole(value) for name, value in facts.items() if isinstance(value, str | int)}
+
+
+def _whole(value: str | int) -> str | int:
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value

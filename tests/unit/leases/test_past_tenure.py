@@ -90,6 +90,10 @@ def test_x4_an_owners_words_hold_no_known_secret():
     assert facts_of(details_of({"url": "http://ana:s3cr3t-of-the-proxy@host"})) == {"url": "http://ana:***@host"}
 
 
+def test_half_a_character_is_none():
+    assert facts_of(details_of({"application": "a\ud800"})) == {"application": "a?"}
+
+
 @pytest.mark.parametrize("stored", [None, "", "no JSON", "[1]", "1", "[" * 100_000, '{"url":["x"],"application":NaN}'])
 def test_what_else_is_stored_there_says_nothing(stored):
     assert facts_of(stored) == {}
