@@ -59,6 +59,14 @@ def test_a_start_before_the_ending_before_it_is_unknown(flights):
     assert [past.acquired_at is None for past in known] == [False] * 5 + [True] + [False] * 3
 
 
+def test_a_start_a_moment_before_the_ending_before_it_is_one(flights):
+    """An acquisition that waited for the ending is as old as its arrival; in 2 of 1,200 tenures under contention."""
+    rows = flights.history("k")
+    waited = replace(rows[5], acquired_at=rows[4].ended_at - SECOND / 2)
+    known = with_ring([*rows[:5], waited, *rows[6:]], flights.partition("k"))
+    assert known[5].lasted == SECOND * 1.5
+
+
 def test_bad_input(flights):
     with pytest.raises(InvalidKeyError, match="key"):
         flights.history("")
