@@ -134,7 +134,7 @@ class _Waiting:
             raise QuickstartError(f"Airflow ended by itself, with code {code}", f"See {self._airflow.log}", self._log())
 
     def _log(self) -> str:
-        return self._airflow.log.read_bytes()[-_TAIL:].decode(errors="replace")
+        return _tail(self._airflow.log)
 
 
 @contextmanager
