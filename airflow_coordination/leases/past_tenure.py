@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from airflow_coordination.leases.fence import Ending, Fence
+from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence
 from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.partition import Partition, is_stale
 from airflow_coordination.leases.records import TenureEnded
@@ -69,25 +69,42 @@ class PastTenure:
         return None if self.acquired_at is None else self.ended_at - self.acquired_at
 
 
-def ended_by(before: Partition, after: Partition, record: TenureEnded) -> PastTenure | None:
+class Remembered(NamedTuple):
+    """What is enough to make a past tenure of, without progress and blocks; kept for each ending, read seldom."""
+
+    source: str
+    key: str
+    entry: str
+    """The ending as the ring has it."""
+    owner: str | None
+    owner_details: str | None
+    acquired_at: datetime | None
+    record: TenureEnded
+
+    def past_tenure(self) -> PastTenure:
+        """Return the tenure."""
+        return replace(
+            _of_ending(self.source, self.key, Ending.parse(self.entry)),
+            owner=self.owner,
+            owner_details=self.owner_details,
+            acquired_at=self.acquired_at,
+            error=self.record.error,
+            rows=self.record.rows,
+            bytes=self.record.bytes,
+        )
+
+
+def ended_by(before: Partition, after: Partition, record: TenureEnded) -> Remembered | None:
     """Return the tenure that a step has ended, ``None`` if it has ended none.
 
     :param before: the partition before the step.
     :param after: the partition after it: its ring says how the tenure ended.
     """
-    fence = before.fence
-    ending = after.ending_of(fence) if fence is not None and before.status is PartitionStatus.ASSIGNED else None
-    if ending is None:
+    slot = before.token % RING_SIZE
+    entry = after.ring[slot]
+    if entry is None or entry is before.ring[slot]:
         return None
-    return replace(
-        _from_ring(before, ending),
-        owner=before.owner,
-        owner_details=before.owner_details,
-        acquired_at=before.acquired_at,
-        error=record.error,
-        rows=record.rows,
-        bytes=record.bytes,
-    )
+    return Remembered(before.source, before.key, entry, before.owner, before.owner_details, before.acquired_at, record)
 
 
 def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list[PastTenure]:
@@ -100,16 +117,16 @@ def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list
     by_fence = {past.fence: past for past in stored}
     for ending in partition.endings if partition else ():
         if partition is not None and ending.fence not in by_fence:
-            by_fence[ending.fence] = _from_ring(partition, ending)
+            by_fence[ending.fence] = _of_ending(partition.source, partition.key, ending)
     return _with_known_starts(sorted(by_fence.values(), key=lambda past: (past.token, past.ended_at)))
 
 
-def _from_ring(partition: Partition, ending: Ending) -> PastTenure:
+def _of_ending(source: str, key: str, ending: Ending) -> PastTenure:
     assert ending.at is not None, "the ring holds it"
     assert ending.status_after is not None, "the ring holds it"
     return PastTenure(
-        source=partition.source,
-        key=partition.key,
+        source=source,
+        key=key,
         token=ending.fence.token,
         nonce=ending.fence.nonce,
         ended_at=ending.at,

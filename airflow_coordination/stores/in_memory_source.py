@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Final
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure, ended_by
+from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
 from airflow_coordination.leases.publication import retracted
 from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
@@ -60,7 +60,7 @@ class StoredSource:
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
-        self._ended: deque[PastTenure] = deque(maxlen=HISTORY_LENGTH)
+        self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 
     def put(self, after: Partition) -> Partition:
         """Store a partition, and return it."""
@@ -84,13 +84,13 @@ class StoredSource:
         for record in records:
             if not isinstance(record, TenureEnded):
                 self._note(record, now)
-            elif (past := ended_by(before, after, record)) is not None:
-                self._ended.append(past)  # the partitions themselves hold progress and blocks, which may be large
+            elif (ended := ended_by(before, after, record)) is not None:
+                self._ended.append(ended)
         return self.put(after)
 
     def history(self, key: str | None = None) -> Iterator[PastTenure]:
         """Return the tenures that have ended, the newest first, of one partition if it is named."""
-        return (past for past in reversed(self._ended) if key in (None, past.key))
+        return (ended.past_tenure() for ended in reversed(self._ended) if key in (None, ended.key))
 
     @singledispatchmethod
     def _note(self, record: Any, now: datetime) -> None:
