@@ -50,6 +50,13 @@ def test_the_ring_says_what_no_row_does(flights):
     assert with_ring([], None) == []
 
 
+def test_the_ring_is_right_about_an_ending(flights):
+    """On PostgreSQL an acquirer that waited for older code to end an expired lease takes it for lost."""
+    rows = flights.history("k")
+    wrong = replace(rows[4], outcome=Outcome.LOST, op="of the acquirer", ended_at=rows[5].ended_at)
+    assert with_ring([*rows[:4], wrong, *rows[5:]], flights.partition("k")) == rows
+
+
 def test_a_start_before_the_ending_before_it_is_unknown(flights):
     """Older code acquires without writing the time, and leaves that of the tenure before."""
     rows = flights.history("k")
