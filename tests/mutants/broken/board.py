@@ -119,6 +119,14 @@ MUTANTS = (
         _board("test_reading.py::test_the_sources_of_another_deployment_are_not_shown"),
     ),
     Mutant(
+        "a dry run reads the whole source",
+        "board.acting",
+        "max(0, AT_ONCE - asked.meant), ROWS)",
+        "max(0, AT_ONCE - asked.meant))",
+        "one request takes as long as the source is large",
+        Tested("tests/integration/board/test_rows.py::test_a_dry_run_reads_few_rows", postgresql=True),
+    ),
+    Mutant(
         "a stamp of the status only",
         "monitoring.acting",
         'f"{partition.status} {partition.token} {last}"',
