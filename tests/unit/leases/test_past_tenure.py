@@ -74,6 +74,13 @@ def test_a_start_a_moment_before_the_ending_before_it_is_one(flights):
     assert known[5].lasted == SECOND * 1.5
 
 
+def test_what_older_code_has_left_where_nobody_holds_it(flights):
+    """It ends a tenure, and clears neither its start nor what its driver has said."""
+    now = flights.partition("k")
+    left = replace(now, acquired_at=now.updated_at, owner_details='{"application":"of another"}')
+    assert (left.owner, left.held_since, left.owner_facts) == (None, None, {})
+
+
 def test_bad_input(flights):
     with pytest.raises(InvalidKeyError, match="key"):
         flights.history("")
