@@ -120,7 +120,8 @@ class Partition:
 
         Older code leaves what the driver of a tenure before has said, and its start with it.
         """
-        return {} if self.acquired_at is not None and self.held_since is None else facts_of(self.owner_details)
+        left = self.owner is None or (self.acquired_at is not None and self.held_since is None)
+        return {} if left else facts_of(self.owner_details)
 
     @property
     def held_since(self) -> datetime | None:
@@ -129,7 +130,8 @@ class Partition:
         That leaves the start of a tenure before, which lies before the last ending.
         """
         last = self.endings[-1].at if self.acquired_at and self.endings else None
-        return None if last and is_stale(self.acquired_at, last) else self.acquired_at
+        left = self.owner is None or (last is not None and is_stale(self.acquired_at, last))
+        return None if left else self.acquired_at
 
     @property
     def fence(self) -> Fence | None:

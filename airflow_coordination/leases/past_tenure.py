@@ -110,18 +110,25 @@ def ended_by(before: Partition, after: Partition, record: TenureEnded) -> Rememb
 def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list[PastTenure]:
     """Return a partition's past tenures, oldest first: those that are stored, and those that only its ring knows.
 
-    Older code ends tenures without a row, DynamoDB writes rows after the ending, and a history may be off; the ring
+    Older code ends tenures without a row, DynamoDB writes none, and a history may be off; the ring
     holds the last eight endings in any case. A start that lies before the ending before it, and not only by a moment,
     was left by a tenure that older code has followed: it is unknown, and so is what the driver has said of itself.
     """
     by_fence = {past.fence: past for past in stored}
     for ending in partition.endings if partition else ():
-        if partition is not None and ending.fence not in by_fence:
-            by_fence[ending.fence] = _of_ending(partition.source, partition.key, ending)
+        assert partition is not None, "its ring has endings"
+        row = by_fence.get(ending.fence)
+        if row is None or row.op != ending.op:
+            by_fence[ending.fence] = _of_ending(partition.source, partition.key, ending, row)
     return _with_known_starts(sorted(by_fence.values(), key=lambda past: (past.token, past.ended_at)))
 
 
-def _of_ending(source: str, key: str, ending: Ending) -> PastTenure:
+def _of_ending(source: str, key: str, ending: Ending, row: PastTenure | None = None) -> PastTenure:
+    """Return the tenure as the ring has it.
+
+    :param row: knows who held it. Of its ending it has taken another for what it was: where that code which writes no
+        row has ended it, while an acquirer on PostgreSQL waited to take the expired lease.
+    """
     assert ending.at is not None, "the ring holds it"
     assert ending.status_after is not None, "the ring holds it"
     return PastTenure(
@@ -134,6 +141,9 @@ def _of_ending(source: str, key: str, ending: Ending) -> PastTenure:
         op=ending.op,
         status_after=ending.status_after,
         closed_count=ending.closed_count,
+        owner=row.owner if row else None,
+        owner_details=row.owner_details if row else None,
+        acquired_at=row.acquired_at if row else None,
     )
 
 

@@ -298,7 +298,7 @@ RECORDS: Final = {
         "    if w.heads:\n", "    if False:\n", "S12: output that was accepted is never seen"
     ),
     "ending without a row": _Line(
-        "        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)\n",
+        "        yield TenureEnded(error, min(w.rows, MAX_COUNT), min(w.bytes, MAX_COUNT))\n",
         "        yield from ()\n",
         "X11: nobody can tell how long it was held, and what came of it",
     ),

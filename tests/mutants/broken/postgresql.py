@@ -283,6 +283,18 @@ MUTANTS = (
         kit("test_x11_completing_one_and_acquiring_an_expired_one_are_two"),
     ),
     Mutant(
+        "PostgreSQL: sweep that fails with its thinning",
+        "stores.sql.thinning",
+        "except CoordinationError as error:",
+        "except KeyError as error:",
+        "X11: what a sweep has reclaimed is not heard of, and no later sweep succeeds",
+        Tested(
+            "tests/integration/stores/test_history_attacks.py"
+            "::test_a_history_that_cannot_be_thinned_hides_nothing_that_was_swept",
+            postgresql=True,
+        ),
+    ),
+    Mutant(
         "PostgreSQL: ending refused for its history",
         "stores.sql.statements.step",
         ") DO NOTHING",

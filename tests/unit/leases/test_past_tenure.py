@@ -50,6 +50,13 @@ def test_the_ring_says_what_no_row_does(flights):
     assert with_ring([], None) == []
 
 
+def test_the_ring_is_right_about_an_ending(flights):
+    """On PostgreSQL an acquirer that waited for older code to end an expired lease takes it for lost."""
+    rows = flights.history("k")
+    wrong = replace(rows[4], outcome=Outcome.LOST, op="of the acquirer", ended_at=rows[5].ended_at)
+    assert with_ring([*rows[:4], wrong, *rows[5:]], flights.partition("k")) == rows
+
+
 def test_a_start_before_the_ending_before_it_is_unknown(flights):
     """Older code acquires without writing the time, and leaves that of the tenure before."""
     rows = flights.history("k")
@@ -65,6 +72,13 @@ def test_a_start_a_moment_before_the_ending_before_it_is_one(flights):
     waited = replace(rows[5], acquired_at=rows[4].ended_at - SECOND / 2)
     known = with_ring([*rows[:5], waited, *rows[6:]], flights.partition("k"))
     assert known[5].lasted == SECOND * 1.5
+
+
+def test_what_older_code_has_left_where_nobody_holds_it(flights):
+    """It ends a tenure, and clears neither its start nor what its driver has said."""
+    now = flights.partition("k")
+    left = replace(now, acquired_at=now.updated_at, owner_details='{"application":"of another"}')
+    assert (left.owner, left.held_since, left.owner_facts) == (None, None, {})
 
 
 def test_bad_input(flights):
