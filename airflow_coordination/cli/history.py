@@ -10,6 +10,7 @@ from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import check_limit
+from airflow_coordination.leases.port import keeps_history
 from airflow_coordination.monitoring.timeline import Event, timeline
 
 
@@ -23,7 +24,7 @@ def print_history(context: CommandContext, args: Namespace) -> None:
     if not found.events:
         raise PartitionNotFoundError(args.key, args.source)
     print_rows([_row(event) for event in found.events], args.output)
-    if not context.store.keeps_history:
+    if not keeps_history(context.store):
         say("This store keeps no history: of each partition the last eight endings are known, without owner and start.")
     elif sum(event.tenure is not None for event in found.events) == args.limit:
         say(f"There may be more. These are the newest {args.limit} tenures; ask for more with --limit")

@@ -159,3 +159,8 @@ class PartitionStore(Protocol):
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
+
+
+def keeps_history(store: PartitionStore) -> bool:
+    """Return whether a store has a row of each tenure; one from elsewhere may know nothing of a history."""
+    return bool(getattr(store, "keeps_history", False))

@@ -12,6 +12,7 @@ from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyErro
 from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.leases.owner_details import MAX_BYTES, details_of, facts_of
 from airflow_coordination.leases.past_tenure import with_ring
+from airflow_coordination.leases.port import keeps_history
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -89,6 +90,22 @@ def test_bad_input(flights):
     with pytest.raises(InvalidInputError, match="limit"):
         flights.past_tenures(limit=True)
     assert flights.history("never") == []
+
+
+def test_a_store_from_elsewhere_that_knows_of_no_history(flights):
+    class Older:
+        """Has what a store needed before."""
+
+        def __getattr__(self, name):
+            if name in ("history", "keeps_history"):
+                raise AttributeError(name)
+            return getattr(flights.store, name)
+
+    older = SourceCoordinator(Older(), "flights", "o")
+    assert [past.token for past in older.history("k")] == list(range(2, 10))
+    assert older.past_tenures() == ()
+    assert not keeps_history(older.store)
+    assert keeps_history(flights.store)
 
 
 def test_an_owners_words_fit_or_are_left_out():
