@@ -15,6 +15,10 @@ THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb)
 # Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
 NOT_FAST := --ignore tests/unit --ignore tests/conformance
+# What promises seconds, beside what does not; conftest.py refuses such a test elsewhere.
+TIMED := tests/system tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py
+# What computes for minutes and waits for nothing: with the mutants it takes the idle moments of the tests that wait.
+COMPUTING := tests/integration/spark/test_completed.py tests/model/test_model.py tests/simulation/test_simulation.py
 
 .PHONY: help
 help: ## Show what there is to make
@@ -32,7 +36,7 @@ demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dyna
 SHORT := and not long
 TRIED := --changed
 SHARE := 0.1
-SECONDS := 30
+SECONDS := 15
 
 .PHONY: test
 test: .venv/ready ## Everything that CI runs
@@ -42,7 +46,7 @@ test: .venv/ready ## Everything that CI runs
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
-	@$(MAKE) test SHORT= TRIED= SHARE=1 SECONDS=90
+	@$(MAKE) test SHORT= TRIED= SHARE=1 SECONDS=
 
 .PHONY: engines
 engines: .venv/ready
@@ -53,11 +57,12 @@ engines: .venv/ready
 .PHONY: test-suite
 test-suite: .venv/ready
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST) or kit $(SHORT)"
-	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
-	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
-	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
-	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
-	COORDINATION_POSTGRESQL_SECONDS=$(SECONDS) $(RUN) python -m pytest $(NOT_FAST) -m "timed $(SHORT)"
+	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) $(COMPUTING:%=--ignore %) -m "not ($(FAST)) and not timed $(SHORT)"
+	@mkdir -p .work; echo "What only computes runs beside the following, in its idle moments (.work/computing.log)"; \
+	(export COORDINATION_TEST_SHARE=$(SHARE); $(RUN) nice -n 19 python -m pytest $(COMPUTING) --timeout 1800 -m "not ($(FAST)) $(SHORT)" \
+	  && nice -n 19 $(BIN)/python -m tests.mutants $(TRIED)) >.work/computing.log 2>&1 & computing=$$!; \
+	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"; code=$$?; \
+	wait $$computing || code=1; cat .work/computing.log; exit $$code
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
@@ -71,7 +76,7 @@ test-system: engines ## Its part with a real Airflow: kill tasks, drivers and tr
 
 .PHONY: test-browser
 test-browser: .venv/ready ## Look at the board in a real Airflow with Debian's chromium (WRITE_PICTURES=folder keeps what it saw)
-	@scripts/system_packages.sh chromium
+	@scripts/system_packages.sh chromium postgresql
 	$(BIN)/python -m pytest tests/browser
 
 .PHONY: test-without-airflow

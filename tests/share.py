@@ -7,3 +7,8 @@ from typing import Final
 
 SHARE: Final = float(os.environ.get("COORDINATION_TEST_SHARE", "1"))
 """Of the simulated calls and of the drained partitions: 1 in `make test-all`, less in `make test`."""
+
+
+def seconds_under_faults(default: float) -> float:
+    """Return for how long processes work under faults: ``default`` in `make test-all`, less in `make test`."""
+    return float(os.environ.get("COORDINATION_FAULT_SECONDS") or default)

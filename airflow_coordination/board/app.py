@@ -9,10 +9,16 @@ from typing import Annotated, Final
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from airflow_coordination.board import reading
+from airflow_coordination.board import acting, reading
+from airflow_coordination.board.acting import MayNotActError
+from airflow_coordination.board.action_models import ActionRequest, ActionResult, DryRunRequest, DryRunResult
 from airflow_coordination.board.authentication import AUTHENTICATED, User
-from airflow_coordination.board.models import Overview, PartitionPage, PartitionView, State
+from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
+from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
+from airflow_coordination.board.reading import Body, Read
+from airflow_coordination.board.same_origin import SAME_ORIGIN
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
+from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
 
 MOST_ROWS: Final = 1_000
@@ -29,17 +35,18 @@ _HEADERS: Final = {
 Store = Annotated[str, Query(description="The id of the store's connection")]
 Source = Annotated[str, Query(description="The stored source identifier, as the overview gives it")]
 
-routes = APIRouter()
+routes = APIRouter(route_class=ConditionalRoute)
 
 
 @routes.get(f"{API}/sources")
-def sources(user: User) -> Overview:
+def sources(user: User, dag: Annotated[str | None, Query(description="Only those of this DAG")] = None) -> Overview:
     """Return every store with those of its sources that the user may see, in numbers."""
-    return reading.overview(user)
+    return reading.overview(user, dag)
 
 
 @routes.get(f"{API}/partitions")
 def partitions(
+    response: Response,
     user: User,
     store: Store,
     source: Source,
@@ -49,13 +56,40 @@ def partitions(
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> PartitionPage:
     """Return a page of a source's partitions in byte order of their keys."""
-    return reading.page(user, store, source, status, prefix, after, limit)
+    return _timed(response, reading.page(user, store, source, status, prefix, after, limit))
 
 
 @routes.get(f"{API}/partition")
-def partition(user: User, store: Store, source: Source, key: Annotated[str, Query()]) -> PartitionView:
+def partition(
+    response: Response, user: User, store: Store, source: Source, key: Annotated[str, Query()]
+) -> PartitionView:
     """Return one partition. A key may hold any character, so it is no part of the path."""
-    return reading.partition(user, store, source, key)
+    return _timed(response, reading.partition(user, store, source, key))
+
+
+@routes.get(f"{API}/owners")
+def owners(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    after: Annotated[str | None, Query(description="Only keys above this one in byte order")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> OwnersPage:
+    """Return who holds what in a source: since when, when it was last heard of, and until when the lease lasts."""
+    return _timed(response, reading.holdings(user, store, source, after, limit))
+
+
+@routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])
+def dry_run(user: User, asked: DryRunRequest) -> DryRunResult:
+    """Count what an action would fall on, and say for which of it it would be refused; nothing is changed."""
+    return acting.dry_run(user, asked)
+
+
+@routes.post(f"{API}/actions", dependencies=[SAME_ORIGIN])
+def act(user: User, asked: ActionRequest) -> ActionResult:
+    """Do something to partitions that a dry run has counted, each only if it still is what it was."""
+    return acting.act(user, asked)
 
 
 @routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
@@ -64,6 +98,11 @@ def static(name: str) -> Response:
     if name not in _NAMES:
         raise HTTPException(404, "There is no such file")
     return Response((_STATIC / name).read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+
+def _timed(response: Response, read: Read[Body]) -> Body:
+    response.headers[STORE_TIME] = read.now.isoformat()
+    return read.body
 
 
 def create_app() -> FastAPI:
@@ -78,7 +117,8 @@ def create_app() -> FastAPI:
     )
     app.include_router(routes)
     app.middleware("http")(_protected)
-    app.exception_handler(reading.NotVisibleError)(_not_found)
+    app.exception_handler(NotVisibleError)(_not_found)
+    app.exception_handler(MayNotActError)(_forbidden)
     app.exception_handler(StoreDoesNotAnswerError)(_unavailable)
     app.exception_handler(InvalidInputError)(_refused)
     return app
@@ -93,6 +133,10 @@ async def _protected(request: Request, following: Callable[[Request], Awaitable[
 
 def _not_found(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": "There is no such partition or source, or none that you may see"}, 404)
+
+
+def _forbidden(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 403)
 
 
 def _unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -18,8 +18,22 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
 
 
+class Numbers(BaseModel):
+    """How many partitions a source has; each is counted in one state.
+
+    ``now`` is the store's clock when they were counted, ``counted_at`` the API server's.
+    """
+
+    counts: dict[State, int]
+    claimable: int
+    overdue: int
+    next_due: datetime | None
+    now: datetime
+    counted_at: datetime
+
+
 class SourceView(BaseModel):
-    """A source in numbers; each partition is counted in one state."""
+    """A source; ``numbers`` are absent as long as it was never counted, which is being done then."""
 
     store: str
     source: str
@@ -27,10 +41,7 @@ class SourceView(BaseModel):
     prefix: str | None
     dags: list[str]
     may_act: bool
-    counts: dict[State, int]
-    claimable: int
-    overdue: int
-    next_due: datetime | None
+    numbers: Numbers | None
 
 
 class StoreView(BaseModel):
@@ -41,7 +52,6 @@ class StoreView(BaseModel):
 
     connection: str
     problem: str | None = None
-    now: datetime | None = None
     sources: list[SourceView] = []
 
 
@@ -65,27 +75,72 @@ class PartitionRow(BaseModel):
     last_error: str | None
 
 
-class PartitionPage(BaseModel):
-    """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page."""
+class Offer(BaseModel):
+    """An action that the user may choose, and what it does."""
 
-    now: datetime
+    action: str
+    does: str
+
+
+class PartitionPage(BaseModel):
+    """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page.
+
+    ``offers`` is empty for who may not act on the source.
+    """
+
+    offers: list[Offer]
     partitions: list[PartitionRow]
     after: str | None
 
 
-class EndingView(BaseModel):
-    """How one tenure ended."""
+class TaskView(BaseModel):
+    """The try of an Airflow task, as an owner names it."""
 
-    token: int
-    outcome: str
+    dag: str
+    run: str
+    task: str
+    map_index: str
+    try_number: str
+    hostname: str
+
+
+class HoldingView(BaseModel):
+    """One partition in somebody's hands: :class:`~airflow_coordination.monitoring.owners.Holding`.
+
+    ``task`` is absent where the owner is no task of Airflow's; ``spark_url`` is one that a browser may follow.
+    """
+
+    key: str
+    owner: str
+    task: TaskView | None
+    since: datetime | None
+    wrote_at: datetime | None
+    heard: bool
+    expires_at: datetime | None
+    expired: bool
+    application: str | None
+    spark_url: str | None
+
+
+class OwnersPage(BaseModel):
+    """What is held in a source, in byte order of the keys; ``after`` is how to go on."""
+
+    held: list[HoldingView]
+    after: str | None
+
+
+class EventView(BaseModel):
+    """One thing that happened to a partition: :class:`~airflow_coordination.monitoring.timeline.Event`."""
+
     at: datetime | None
-    closed_count: int
-
-
-class ActionView(BaseModel):
-    """What a person has done."""
-
-    fields: dict[str, str]
+    since: datetime | None
+    what: str
+    who: str | None
+    task: TaskView | None
+    why: str | None
+    rows: int | None
+    application: str | None
+    spark_url: str | None
 
 
 class HeadView(BaseModel):
@@ -109,12 +164,14 @@ class ExplanationView(BaseModel):
 
 
 class PartitionView(BaseModel):
-    """One partition. Payload and progress are JSON as text, so that no number or character of them changes."""
+    """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
-    now: datetime
+    ``offers`` are what fits it now, and empty for who may not act on the source.
+    """
+
     summary: PartitionRow
     explanation: ExplanationView
-    may_act: bool
+    offers: list[Offer]
     priority: int
     fence: str | None
     max_lost_leases: int | None
@@ -124,6 +181,5 @@ class PartitionView(BaseModel):
     reopen_at: datetime | None
     created_at: datetime | None
     updated_at: datetime | None
-    endings: list[EndingView]
-    actions: list[ActionView]
+    events: list[EventView]
     heads: list[HeadView]

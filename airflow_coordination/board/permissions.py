@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.models.dag import DagModel
+from airflow.models.team import Team
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
 
 class Permissions:
-    """What one user may do, asked of Airflow's auth manager.
+    """What one user may do, asked of Airflow's auth manager (docs/decisions/0034).
 
     An auth manager may say yes to a DAG that does not exist, and knows a DAG's team only when it is told. So both are
     looked up first, once for all DAGs of a request.
@@ -28,17 +30,28 @@ class Permissions:
         self._teams = _teams(sorted(set(dags)))
 
     def may_see(self, dags: frozenset[str]) -> bool:
-        """Return whether the user may read the task instances of one of these DAGs."""
-        return any(self._may("GET", dag) for dag in dags)
+        """Return whether the user may read the task instances of one of these DAGs that Airflow still knows."""
+        known = self._known(dags)
+        return any(self._may("GET", dag) for dag in known) if known else self._may_edit_all
 
     def may_act(self, dags: frozenset[str]) -> bool:
-        """Return whether the user may edit the task instances of all of these DAGs, and there are any."""
-        return bool(dags) and all(self._may("PUT", dag) for dag in dags)
+        """Return whether the user may edit the task instances of all of these DAGs that Airflow still knows."""
+        known = self._known(dags)
+        return all(self._may("PUT", dag) for dag in known) if known else self._may_edit_all
+
+    def _known(self, dags: frozenset[str]) -> list[str]:
+        return [dag for dag in dags if dag in self._teams]
 
     def _may(self, method: Any, dag: str) -> bool:
-        if dag not in self._teams:
-            return False
-        details = DagDetails(id=dag, team_name=self._teams[dag])
+        return self._is_authorized(method, DagDetails(id=dag, team_name=self._teams[dag]))
+
+    @cached_property
+    def _may_edit_all(self) -> bool:
+        """Whether the user may edit every DAG that there is or will be, in every team: what no DAG holds is theirs."""
+        teams = (None, *sorted(Team.get_all_team_names()))
+        return all(self._is_authorized("PUT", DagDetails(team_name=team)) for team in teams)
+
+    def _is_authorized(self, method: Any, details: DagDetails) -> bool:
         return get_auth_manager().is_authorized_dag(
             method=method, access_entity=DagAccessEntity.TASK_INSTANCE, details=details, user=self._user
         )

@@ -8,7 +8,15 @@ from airflow.sdk.plugins_manager import AirflowPlugin
 
 URL_PREFIX: Final = "/coordination"
 PAGE: Final = "Partitions"
-"""The page's name in the navigation, and the global under which Airflow finds its component."""
+"""The page's name in the navigation and on its tabs, and the global under which Airflow finds its component."""
+
+ROUTES: Final = {
+    "nav": "partitions",
+    "dag": "partitions-of-dag",
+    "dag_run": "partitions-of-dag-run",
+    "task_instance": "partitions-of-task-instance",
+}
+"""Where it stands, and the last part of its address there, which no other plugin may have."""
 
 
 class CoordinationPlugin(AirflowPlugin):
@@ -19,10 +27,11 @@ class CoordinationPlugin(AirflowPlugin):
         {
             "name": PAGE,
             "bundle_url": f"{URL_PREFIX[1:]}/static/partitions.js",
-            "destination": "nav",
-            "category": "browse",
-            "url_route": "partitions",
+            "destination": destination,
+            "url_route": route,
+            **({"category": "browse"} if destination == "nav" else {}),
         }
+        for destination, route in ROUTES.items()
     ]
 
     @property

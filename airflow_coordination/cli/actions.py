@@ -11,16 +11,14 @@ from typing import Final
 
 from airflow_coordination import stores
 from airflow_coordination.cli.context import CommandContext, account
-from airflow_coordination.cli.output import Row, print_rows, say
-from airflow_coordination.cli.queries import summary
-from airflow_coordination.cli.selection import selected
-from airflow_coordination.leases.errors import CoordinationError, SettingsError
-from airflow_coordination.leases.heads import every_head
+from airflow_coordination.cli.output import print_rows, say
+from airflow_coordination.cli.selection import selected, sentence
+from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
+from airflow_coordination.monitoring.summaries import summary
 
-TOLD: Final = 10
-"""So many refusals are said in full."""
 MANY: Final = 100
 """From so many partitions on a person wants to see how far it is."""
 
@@ -35,43 +33,33 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     meant = selected(coordinator, args)
     now = context.store.now()
-    print_rows([{**summary(one, now), **_at_stake(context, action, one)} for one in meant.shown], args.output)
-    if scope := meant.sentence(args.source):
+    rows = [{**summary(one, now), **at_stake(context.store, action, one)} for one in meant.shown]
+    print_rows(rows, args.output)
+    if scope := sentence(args.source, meant):
         say(scope)
     partitions, about = meant.partitions, f"partition(s) of source {args.source}"
     if args.dry_run:
-        fit = _each(partitions, lambda partition: coordinator.check_action(action, partition))
+        fit = _told(partitions, lambda partition: coordinator.check_action(action, partition))
         say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
         return int(fit < len(partitions))
     if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?")):
         say("Nothing was changed.")
         return 0
-    carry_out = getattr(coordinator, action.value)
     by = args.by or account()
-    done = _each(partitions, lambda partition: carry_out(partition.key, by=by, why=args.why, seen=partition))
+    done = _told(partitions, lambda partition: carry_out(coordinator, action, partition, by, args.why))
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
     return int(done < len(partitions))
 
 
-def _at_stake(context: CommandContext, action: Action, partition: Partition) -> Row:
-    """Return the datasets and rows that a retract takes back; nothing for other actions."""
-    if action is not Action.RETRACT:
-        return {}
-    heads = [head for head in every_head(context.store, partition.source, key=partition.key) if head.blocks]
-    datasets = ", ".join(sorted(head.dataset for head in heads))
-    return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}
-
-
-def _each(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
+def _told(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
     """Do something with every partition, say for which it was refused and why, and return for how many it was not."""
     refused = 0
-    for partition in _with_progress(partitions):
-        try:
-            do(partition)
-        except CoordinationError as error:
-            refused += 1
-            if refused <= TOLD:
-                say(f"Error: {error}")
+    for error in each(_with_progress(partitions), do):
+        if error is None:
+            continue
+        refused += 1
+        if refused <= TOLD:
+            say(f"Error: {error}")
     if refused > TOLD:
         say(f"Error: {refused - TOLD} more were refused.")
     return len(partitions) - refused

@@ -17,6 +17,8 @@ from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.monitoring.acting import OFFERED
+from airflow_coordination.monitoring.states import STATES
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ SOURCE: Final = _option("--source", required=True, help="The source's name")
 KEY: Final = _option("key", help="The partition's key")
 KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
 _FILTER: Final = (
-    _option("--status", choices=queries.STATES, help="All partitions in this state; CLOSED: those not PARKED"),
+    _option("--status", choices=STATES, help="All partitions in this state; CLOSED: those not PARKED"),
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
@@ -71,7 +73,7 @@ _PEOPLE: Final = (
     OUTPUT,
 )
 _PAGING: Final = (
-    _option("--status", choices=queries.STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
@@ -136,8 +138,8 @@ _QUICKSTART: Final = (
 )
 
 
-def _action(action: Action, help_text: str) -> Command:
-    return Command(action.value, help_text, lambda context, args: actions.act(context, action, args), _PEOPLE)
+def _action(action: Action) -> Command:
+    return Command(action.value, OFFERED[action], lambda context, args: actions.act(context, action, args), _PEOPLE)
 
 
 COMMANDS: Final = (
@@ -166,11 +168,7 @@ COMMANDS: Final = (
         ),
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
-    _action(Action.RELEASE, "Take a partition from its owner; whatever the owner still writes does not count"),
-    _action(Action.REOPEN, "Make a closed or parked partition claimable now"),
-    _action(Action.PARK, "Set a partition aside until a person reopens it; its owner, if any, loses the lease"),
-    _action(Action.RESET, "Start a partition afresh, completed ones too; its output stays until it is replaced"),
-    _action(Action.RETRACT, "Take back what a partition has published: readers do not see it any more"),
+    *map(_action, OFFERED),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(

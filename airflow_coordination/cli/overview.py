@@ -8,13 +8,14 @@ from datetime import timedelta
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
-from airflow_coordination.cli.queries import by_state, chosen, registered
+from airflow_coordination.cli.queries import chosen, registered
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.explaining.wording import ahead, holder
 from airflow_coordination.leases.names import check_limit, compose_source
 from airflow_coordination.leases.remedies import quoted
 from airflow_coordination.monitoring.owners import Holding, owners
 from airflow_coordination.monitoring.sources import SourceSummary, sources
+from airflow_coordination.monitoring.states import by_state
 
 _SECOND = timedelta(seconds=1)
 _TASK = {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
@@ -13,31 +11,8 @@ from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
-from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.steps import due_at
-
-PARKED: Final = "PARKED"
-"""The people's word for CLOSED without a time to reopen."""
-_WANTED: Final = {
-    **{str(each): (each, None) for each in PartitionStatus},
-    str(PartitionStatus.CLOSED): (PartitionStatus.CLOSED, False),
-    PARKED: (PartitionStatus.CLOSED, True),
-}
-STATES: Final = tuple(_WANTED)
-"""The states by which a list can be narrowed."""
-
-
-def wanted(state: str | None) -> tuple[PartitionStatus | None, bool | None]:
-    """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any."""
-    return _WANTED.get(state or "", (None, None))
-
-
-def by_state(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> dict[str, int]:
-    """Return how many partitions are in each of :data:`STATES`: in the store parked ones are CLOSED, too."""
-    closed = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
-    stored = {str(each): counts[each] for each in PartitionStatus}
-    return {**stored, str(PartitionStatus.CLOSED): closed, PARKED: outlook.parked}
+from airflow_coordination.monitoring.states import by_state, wanted
+from airflow_coordination.monitoring.summaries import summary
 
 
 def status(context: CommandContext, args: Namespace) -> None:
@@ -103,44 +78,10 @@ def show(context: CommandContext, args: Namespace) -> None:
     print_rows(rows, args.output)
 
 
-def summary(partition: Partition, now: datetime) -> Row:
-    """Return the columns of a list.
-
-    :param now: the store's clock.
-    """
-    then, at = _next(partition, now)
-    return {
-        "key": partition.key,
-        "status": PARKED if partition.parked else str(partition.status),
-        "owner": partition.owner,
-        "next": then,
-        "next_at": at,
-        "closed": partition.closed_count,
-        "failures": partition.failures,
-        "lost_leases": partition.lost_leases,
-        "last_error": partition.last_error,
-    }
-
-
-def _next(partition: Partition, now: datetime) -> tuple[str | None, datetime | None]:
-    """Return the partition's next event and its time. An overdue one waits for whoever looks after the source."""
-    due = due_at(partition)
-    overdue = due is not None and due <= now
-    if partition.status is PartitionStatus.ASSIGNED:
-        return ("its lease is over: a sensor or an acquirer takes it" if overdue else "its lease ends"), due
-    if partition.parked:
-        return "a person reopens it", None
-    if partition.status is PartitionStatus.CLOSED:
-        return ("it is due: a sensor or an acquirer opens it" if overdue else "it opens again"), due
-    if partition.status is PartitionStatus.UNASSIGNED:
-        return "it can be acquired", None if overdue else due
-    return None, None
-
-
 def _details(partition: Partition, now: datetime) -> Row:
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
-    limit = {"max_lost_leases": partition.max_lost_leases}
+    limit = {"max_failures": partition.max_failures, "max_lost_leases": partition.max_lost_leases}
     return {**summary(partition, now), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
 
 

@@ -65,6 +65,7 @@ class Acquisition:
             owner=self._owner,
             timeout=self._settings.ownership_timeout,
             max_lost_leases=self._settings.max_lost_leases,
+            max_failures=self._settings.max_failures,
             owner_details=self.owner_details,
         )
 

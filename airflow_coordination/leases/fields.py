@@ -83,6 +83,7 @@ PARTITION_FIELDS: Final = (
     Field("deleted", Kind.FLAG, "deleted"),
     Field("staged", Kind.BLOCKS, "staged", optional=True),
     Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),
+    Field("max_failures", Kind.NUMBER, "maxFailures", optional=True),
     Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),
     Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),
 )

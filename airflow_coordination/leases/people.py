@@ -61,10 +61,7 @@ class People:
             raise OutcomeUnknownError(f"{action} {key!r}", "others have changed the partition since")
         if now is None:
             raise PartitionNotFoundError(key, self._source)
-        changed = (
-            f"it changed meanwhile and is {_state(now)} now. Look at it again and repeat the action if it still fits."
-        )
-        raise PartitionUpdateError(action, key, changed)
+        raise moved_on(action, now)
 
     def check(self, action: Action, seen: Partition) -> None:
         """Refuse an action that does not fit the partition, before anything is sent.
@@ -141,6 +138,12 @@ class PeopleActions(Participant):
     def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
         return self._people.act(Action.DELETE, check_key(key), by, why, seen)
+
+
+def moved_on(action: Action, now: Partition) -> PartitionUpdateError:
+    """Return the error that says what a partition is now, which is not what the person saw."""
+    changed = f"it changed meanwhile and is {_state(now)} now. Look at it again and repeat the action if it still fits."
+    return PartitionUpdateError(action, now.key, changed)
 
 
 def _applied(write: Act, now: Partition) -> bool:

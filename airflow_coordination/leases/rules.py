@@ -149,6 +149,7 @@ def _started(outcome: Outcome) -> Callable[[Algebra, Any, Any, Value], Changes]:
             "nonce": tenancy.op,
             "last_op": tenancy.op,
             "max_lost_leases": tenancy.max_lost_leases,
+            "max_failures": tenancy.max_failures,
             "owner": tenancy.owner.text,
             "ownership_timeout": x.plus(now, tenancy.timeout),
             "acquired_at": now,

@@ -49,6 +49,7 @@ class Tenancy:
     """What a new tenure starts with. ``op`` becomes the nonce.
 
     :param max_lost_leases: this tenure's limit, stored with it: whoever finds the lease expired judges by it.
+    :param max_failures: the owner's limit of failures in a row, stored with it for people who ask.
     :param owner_details: what the owner says of itself; see :mod:`~airflow_coordination.leases.owner_details`.
     """
 
@@ -56,6 +57,7 @@ class Tenancy:
     owner: Owner
     timeout: timedelta
     max_lost_leases: int
+    max_failures: int | None = None
     owner_details: str | None = None
 
 

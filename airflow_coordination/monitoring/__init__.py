@@ -1,1 +1,1 @@
-"""What people see of a source at work: values over the store's port, for the command line, the board and notebooks."""
+"""What people see of a source and do to it: values over the store's port, for command line, board and notebooks."""

@@ -60,7 +60,7 @@ class StoredSource:
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
-        self._ended: deque[tuple[Partition, Partition, TenureEnded]] = deque(maxlen=HISTORY_LENGTH)
+        self._ended: deque[PastTenure] = deque(maxlen=HISTORY_LENGTH)
 
     def put(self, after: Partition) -> Partition:
         """Store a partition, and return it."""
@@ -84,16 +84,13 @@ class StoredSource:
         for record in records:
             if not isinstance(record, TenureEnded):
                 self._note(record, now)
-            elif before.status is PartitionStatus.ASSIGNED:
-                self._ended.append((before, after, record))
+            elif (past := ended_by(before, after, record)) is not None:
+                self._ended.append(past)  # the partitions themselves hold progress and blocks, which may be large
         return self.put(after)
 
     def history(self, key: str | None = None) -> Iterator[PastTenure]:
-        """Yield the tenures that have ended, the newest first, of one partition if it is named."""
-        for before, after, record in reversed(self._ended):
-            past = ended_by(before, after, record) if key in (None, before.key) else None
-            if past is not None:
-                yield past
+        """Return the tenures that have ended, the newest first, of one partition if it is named."""
+        return (past for past in reversed(self._ended) if key in (None, past.key))
 
     @singledispatchmethod
     def _note(self, record: Any, now: datetime) -> None:

@@ -9,17 +9,23 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.engines.ports import free_ports
+from tests.engines.postgres import fresh_database
+from tests.integration.stores.filling import fill
 from tests.system.harness import START_UP, wait_for
 
+PICTURES = os.environ.get("WRITE_PICTURES")
 CHROMIUM = shutil.which("chromium")
 # Without these it looks for hosts of its maker's.
 QUIET = [
@@ -32,33 +38,39 @@ QUIET = [
     "--no-first-run",
 ]
 DAG = """\
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-dag = DAG("flights_dag", schedule=None)
+with DAG("flights_dag", schedule=None):
+    EmptyOperator(task_id="process")
+with DAG("other_dag", schedule=None):
+    EmptyOperator(task_id="process")
 """
+LARGE_SOURCES = [f"source-{number:02}" for number in range(20)]
 ERROR = "OutOfMemoryError: <script>globalThis.hacked = 1</script>"
 
 
 @pytest.fixture(scope="session")
-def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environ(tmp_path_factory: pytest.TempPathFactory, large_url: str) -> dict[str, str]:
     home = tmp_path_factory.mktemp("airflow")
     (home / "dags").mkdir()
     (home / "dags" / "flights.py").write_text(DAG)
-    (home / "passwords.json").write_text(json.dumps({"viewer": "viewer"}))
+    (home / "passwords.json").write_text(json.dumps({"viewer": "viewer", "editor": "editor"}))
     (port,) = free_ports(1)
     settings = {
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__DAGS_FOLDER": str(home / "dags"),
-        "CORE__SIMPLE_AUTH_MANAGER_USERS": "viewer:viewer",
+        "CORE__SIMPLE_AUTH_MANAGER_USERS": "viewer:viewer,editor:user",
         "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
         "API__PORT": str(port),
         "API__HOST": "127.0.0.1",
         "API__BASE_URL": f"http://127.0.0.1:{port}",
         "API__WORKERS": "1",
-        "COORDINATION__BOARD_CONNECTIONS": "coordination_default,gone",
+        "COORDINATION__BOARD_CONNECTIONS": "coordination_default,gone,large",
     }
     files = {"COORDINATION_DEFAULT": home / "store.db", "GONE": home / "no" / "store.db"}
-    stores = {name: {"conn_type": "coordination", "host": f"sqlite:///{file}"} for name, file in files.items()}
+    urls = {**{name: f"sqlite:///{file}" for name, file in files.items()}, "LARGE": large_url}
+    stores = {name: {"conn_type": "coordination", "host": url} for name, url in urls.items()}
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
         **{f"AIRFLOW__{name}": value for name, value in settings.items()},
@@ -66,6 +78,23 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "AIRFLOW_HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
+
+
+@pytest.fixture(scope="session")
+def large_url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
+    """A store on PostgreSQL; ``large`` fills it."""
+    with fresh_database(postgres_cluster, postgres_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def large(large_url: str) -> PartitionStore:
+    """1,000,000 partitions in 20 sources, which belong to the DAG."""
+    fill(large_url, 1_000_000, LARGE_SOURCES)
+    store = open_store(large_url)
+    for name in LARGE_SOURCES:
+        SourceCoordinator(store, name, "somebody").register_dag("flights_dag")
+    return store
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +108,8 @@ def source(environ: dict[str, str]) -> Iterator[SourceCoordinator]:
         lease = flights.acquire_partition("2024-01-01")
         flights.fail(lease, ERROR, retry_after=timedelta(0))
     flights.create_partitions(HOSTILE_KEYS)
+    for key in ("<script>alert(1)</script>", "\u202egnp.exe"):
+        assert flights.acquire_partition(key)
     flights.register(dag_id="flights_dag")
     yield flights
     store.close()
@@ -98,6 +129,7 @@ def sales(environ: dict[str, str], source: SourceCoordinator) -> SourceCoordinat
     months.acquire_partition("2013-09")
     SourceCoordinator(source.store, "sales", owner.format(5)).acquire_partition("2013-10")
     months.register_dag("flights_dag")
+    SourceCoordinator(source.store, "elsewhere", "somebody").register_dag("other_dag")
     return months
 
 
@@ -116,6 +148,41 @@ def address(environ: dict[str, str], source: SourceCoordinator, sales: SourceCoo
         server.terminate()
         server.wait(30)
         log.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def logged_in(browser: Browser, address: str, name: str) -> Iterator[Page]:
+    """Open a page on which somebody has just logged in, in a session of its own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    page.goto(address)
+    log_in(page, name)
+    yield page
+    context.close()
+
+
+def log_in(page: Page, name: str) -> None:
+    """Fill Airflow's form in."""
+    page.get_by_label("Username").fill(name)
+    page.locator("input[type=password]").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Browse")).to_be_visible()
+
+
+def keep(page: Page, name: str) -> None:
+    """Keep a picture, where they are wanted."""
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 def _answers(url: str) -> bool:

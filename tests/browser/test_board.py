@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from airflow_coordination.leases import SourceCoordinator
-from tests.browser.conftest import CHROMIUM, ERROR, QUIET
+from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
 
 pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
-PICTURES = os.environ.get("WRITE_PICTURES")
 
 
 @pytest.fixture(scope="module")
-def page(address: str) -> Iterator[Page]:
+def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page on which the viewer has just logged in."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(30_000)
-        page.goto(address)
-        page.get_by_label("Username").fill("viewer")
-        page.locator("input[type=password]").fill("viewer")
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("button", name="Browse")).to_be_visible()
+    with logged_in(browser, address, "viewer") as page:
         yield page
-        browser.close()
-
-
-def keep(page: Page, name: str) -> None:
-    """Keep a picture, where they are wanted."""
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:
@@ -64,6 +46,20 @@ def test_hostile_keys_are_text(page: Page, address: str) -> None:
     keep(page, "hostile")
 
 
+def test_hostile_keys_are_text_wherever_they_are_shown(browser: Browser, address: str) -> None:
+    """Among the owners, in a dry run, and where one is refused."""
+    with logged_in(browser, address, "editor") as page:
+        page.goto(f"{FLIGHTS.format(address)}&prefix=%3Cscript&status=ASSIGNED")
+        page.get_by_role("button", name="Reopen").click()
+        page.get_by_label("Why").fill("w")
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.get_by_text("Cannot reopen partition '<script>alert(1)</script>'")).to_be_visible()
+        page.goto(f"{FLIGHTS.format(address)}&view=owners")
+        expect(page.get_by_role("link", name="<script>alert(1)</script>")).to_be_visible()
+        expect(page.get_by_role("link", name="\\u{202e}gnp.exe")).to_be_visible()
+        assert page.evaluate("globalThis.hacked") is None
+
+
 def test_a_source_at_work(page: Page, address: str) -> None:
     """The pictures of the documentation."""
     here = f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION"
@@ -75,6 +71,17 @@ def test_a_source_at_work(page: Page, address: str) -> None:
     page.goto(f"{here}&key=2013-09")
     expect(page.get_by_text("is held by task 'process', map index 4, try 1")).to_be_visible()
     keep(page, "board-partition")
+    page.goto(f"{here}&view=owners")
+    expect(page.get_by_role("link", name="sales › process [4]")).to_be_visible()
+    expect(page.get_by_text("try 1 of run scheduled__2026-11-23T09:00:00+00:00 on worker-1")).to_have_count(2)
+    keep(page, "board-owners")
+
+
+def test_a_clock_that_is_an_hour_off_changes_nothing(browser: Browser, address: str) -> None:
+    with logged_in(browser, address, "viewer") as page:
+        page.add_init_script("const real = Date.now; Date.now = () => real() + 3_600_000;")
+        page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION&key=2013-08")
+        expect(page.locator("time").filter(has_text="in 8 h").first).to_be_visible()
 
 
 def test_search_stands_in_the_address(page: Page, address: str) -> None:
@@ -84,6 +91,26 @@ def test_search_stands_in_the_address(page: Page, address: str) -> None:
     expect(page.get_by_text("<script>alert(1)</script>")).not_to_be_visible()
     expect(page.get_by_role("link", name="2024-01-02")).to_be_visible()
     assert "prefix=2024-01-02" in page.url
+
+
+def test_the_tabs_show_the_sources_of_their_dag(browser: Browser, address: str) -> None:
+    with logged_in(browser, address, "editor") as page:
+        page.goto(f"{address}/plugin/partitions")
+        expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
+        token = next(each["value"] for each in page.context.cookies() if each["name"] == "_token")
+        headers = {"Authorization": f"Bearer {token}"}
+        dag = f"{address}/api/v2/dags/flights_dag/dagRuns"
+        made = page.request.post(dag, headers=headers, data={"dag_run_id": "r1", "logical_date": None})
+        assert made.ok, made.text()
+        for place in ("", "/runs/r1", "/runs/r1/tasks/process"):
+            page.goto(f"{address}/dags/flights_dag{place}")
+            page.get_by_role("link", name="Partitions").click()
+            expect(page.get_by_role("link", name="sales")).to_be_visible()
+            expect(page.get_by_role("link", name="elsewhere")).to_have_count(0)
+            keep(page, f"tab{place.replace('/', '-')}")
+            page.get_by_role("link", name="sales").click()
+            expect(page.get_by_text("2013-07")).to_be_visible()
+            assert f"/dags/flights_dag{place}/" in page.url
 
 
 def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:

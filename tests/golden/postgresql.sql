@@ -25,7 +25,7 @@ WITH given AS MATERIALIZED (SELECT *
   ORDER BY given.key COLLATE "C"
   ON CONFLICT (source_identifier, source_partition_key) DO NOTHING
   RETURNING 1), revived AS (UPDATE coordination_partitions AS p
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, acquired_at = NULL, owner_details = NULL, last_op = $7, create_op = $7, generation = $7, confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = given.payload, priority = given.priority, ordinal = (SELECT number
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, last_op = $7, create_op = $7, generation = $7, confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = given.payload, priority = given.priority, ordinal = (SELECT number
   FROM page) * 1048576 + given.place, position = (SELECT number
   FROM page) * 1048576 + given.place, available_at = (SELECT now
   FROM page), created_at = (SELECT now
@@ -111,39 +111,39 @@ SELECT key, token
 
 ## acquire by hint
 UPDATE coordination_partitions
-  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, partition_owner = $3, owner_task = $4, owner_try = $5, partition_ownership_timeout = CAST($6 AS BIGINT) + $7, acquired_at = CAST($6 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($6 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($6 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = $10 AND token = $11 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($6 AS BIGINT))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, max_failures = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($7 AS BIGINT) + $8, acquired_at = CAST($7 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($7 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($7 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = $11 AND token = $12 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
 (as under: acquire by hint)
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key = $2
 UPDATE coordination_partitions
-  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, partition_owner = $3, owner_task = $4, owner_try = $5, partition_ownership_timeout = CAST($6 AS BIGINT) + $7, acquired_at = CAST($6 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($6 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($6 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = (SELECT fresh.key
-  FROM unnest(CAST($10 AS INTEGER[]), CAST($11 AS INTEGER[]), CAST($12 AS BIGINT[]))
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, max_failures = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($7 AS BIGINT) + $8, acquired_at = CAST($7 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($7 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($7 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = (SELECT fresh.key
+  FROM unnest(CAST($11 AS INTEGER[]), CAST($12 AS INTEGER[]), CAST($13 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (
   SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  WHERE source_identifier = $10 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS fresh
   WHERE (SELECT ready
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready < 3
+  WHERE source_identifier = $10 AND ready < 3
   ORDER BY ready LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 0 AND due_at <= CAST($6 AS BIGINT) AND due_at >= $13
+  WHERE source_identifier = $10 AND timed = 0 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 1 AND due_at <= CAST($6 AS BIGINT) AND due_at >= $13
+  WHERE source_identifier = $10 AND timed = 1 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 2 AND due_at <= CAST($6 AS BIGINT) AND due_at >= $13
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($6 AS BIGINT))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  WHERE source_identifier = $10 AND timed = 2 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire
 (as under: acquire by a hint that is used up)
@@ -158,30 +158,30 @@ WITH done AS (UPDATE coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), following AS (UPDATE coordination_partitions
-  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $25, partition_owner = $26, owner_task = $27, owner_try = $28, partition_ownership_timeout = CAST($29 AS BIGINT) + $30, acquired_at = CAST($29 AS BIGINT), owner_details = $31, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($29 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($29 AS BIGINT) + $30
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $25, max_failures = $26, partition_owner = $27, owner_task = $28, owner_try = $29, partition_ownership_timeout = CAST($30 AS BIGINT) + $31, acquired_at = CAST($30 AS BIGINT), owner_details = $32, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($30 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($30 AS BIGINT) + $31
   WHERE EXISTS (SELECT 1
-  FROM done) AND source_identifier = $32 AND source_partition_key = (SELECT fresh.key
-  FROM unnest(CAST($33 AS INTEGER[]), CAST($34 AS INTEGER[]), CAST($35 AS BIGINT[]))
+  FROM done) AND source_identifier = $33 AND source_partition_key = (SELECT fresh.key
+  FROM unnest(CAST($34 AS INTEGER[]), CAST($35 AS INTEGER[]), CAST($36 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (
   SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS fresh
   WHERE (SELECT ready
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready < 3
+  WHERE source_identifier = $33 AND ready < 3
   ORDER BY ready LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 0 AND due_at <= CAST($29 AS BIGINT) AND due_at >= $36
+  WHERE source_identifier = $33 AND timed = 0 AND due_at <= CAST($30 AS BIGINT) AND due_at >= $37
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 1 AND due_at <= CAST($29 AS BIGINT) AND due_at >= $36
+  WHERE source_identifier = $33 AND timed = 1 AND due_at <= CAST($30 AS BIGINT) AND due_at >= $37
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 2 AND due_at <= CAST($29 AS BIGINT) AND due_at >= $36
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($29 AS BIGINT))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
+  WHERE source_identifier = $33 AND timed = 2 AND due_at <= CAST($30 AS BIGINT) AND due_at >= $37
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($30 AS BIGINT))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
   SELECT answer.applied, following.*
   FROM (SELECT count(*) AS applied
   FROM done) AS answer
@@ -189,32 +189,32 @@ WITH done AS (UPDATE coordination_partitions
 
 ## acquire, new ones first
 UPDATE coordination_partitions
-  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, partition_owner = $3, owner_task = $4, owner_try = $5, partition_ownership_timeout = CAST($6 AS BIGINT) + $7, acquired_at = CAST($6 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($6 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($6 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = (SELECT fresh.key
-  FROM unnest(CAST($10 AS INTEGER[]), CAST($11 AS INTEGER[]), CAST($12 AS BIGINT[]))
+  SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, max_failures = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($7 AS BIGINT) + $8, acquired_at = CAST($7 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($7 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($7 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = (SELECT fresh.key
+  FROM unnest(CAST($11 AS INTEGER[]), CAST($12 AS INTEGER[]), CAST($13 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (
   SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  WHERE source_identifier = $10 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS fresh
   WHERE (SELECT ready
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 2
+  WHERE source_identifier = $10 AND ready = 2
   ORDER BY ready LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 0 AND due_at <= CAST($6 AS BIGINT) AND due_at >= $13
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($6 AS BIGINT))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  WHERE source_identifier = $10 AND timed = 0 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by key
 WITH done AS (UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, acquired_at = CAST($2 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = $10 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, max_failures = $4, partition_owner = $5, owner_task = $6, owner_try = $7, partition_ownership_timeout = CAST($2 AS BIGINT) + $8, acquired_at = CAST($2 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = $11 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT *
@@ -230,7 +230,7 @@ UPDATE coordination_partitions
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, last_op = $3, updated_at = CAST($1 AS BIGINT), owner_details = $4, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $5 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END
   WHERE source_identifier = $6 AND source_partition_key = $7 AND source_partition_status = 'ASSIGNED' AND token = $8 AND nonce = $9 AND last_op = $10
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## save
 UPDATE coordination_partitions
@@ -249,12 +249,12 @@ UPDATE coordination_partitions
 ## retake
 (as under: acquire by a hint that is used up)
 WITH done AS (UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, acquired_at = CAST($2 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = $10 AND source_partition_status = 'ASSIGNED' AND token = $11 AND last_op = $12 AND owner_task = $5 AND owner_try < $13 AND lost_leases + 1 < coalesce(max_lost_leases, $3)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, max_failures = $4, partition_owner = $5, owner_task = $6, owner_try = $7, partition_ownership_timeout = CAST($2 AS BIGINT) + $8, acquired_at = CAST($2 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = $11 AND source_partition_status = 'ASSIGNED' AND token = $12 AND last_op = $13 AND owner_task = $6 AND owner_try < $14 AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'retaken', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT *
@@ -346,115 +346,115 @@ WITH done AS (UPDATE coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), following AS (UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $26, partition_owner = $27, owner_task = $28, owner_try = $29, partition_ownership_timeout = CAST($25 AS BIGINT) + $30, acquired_at = CAST($25 AS BIGINT), owner_details = $31, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($25 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($25 AS BIGINT) + $30
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $26, max_failures = $27, partition_owner = $28, owner_task = $29, owner_try = $30, partition_ownership_timeout = CAST($25 AS BIGINT) + $31, acquired_at = CAST($25 AS BIGINT), owner_details = $32, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($25 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($25 AS BIGINT) + $31
   WHERE EXISTS (SELECT 1
-  FROM done) AND source_identifier = $32 AND source_partition_key = coalesce((SELECT free.key
+  FROM done) AND source_identifier = $33 AND source_partition_key = coalesce((SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 0 AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 0 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 1 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26) AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND timed = 1 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26) AND source_partition_key <> $16
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $33 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
+  WHERE source_identifier = $33 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 1 AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 1 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 2 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND timed = 2 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $33 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
+  WHERE source_identifier = $33 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 2 AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 2 AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
-  FROM unnest(CAST($34 AS INTEGER[]), CAST($35 AS INTEGER[]), CAST($36 AS BIGINT[]))
+  FROM unnest(CAST($35 AS INTEGER[]), CAST($36 AS INTEGER[]), CAST($37 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_1
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = 0 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND timed = 0 AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $33 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
+  WHERE source_identifier = $33 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
-  FROM unnest(CAST($37 AS INTEGER[]), CAST($38 AS INTEGER[]), CAST($39 AS BIGINT[]))
+  FROM unnest(CAST($38 AS INTEGER[]), CAST($39 AS INTEGER[]), CAST($40 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
+  WHERE source_identifier = $33 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low AND source_partition_key <> $16
   ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_0) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $33 AND ready = head.ready AND source_partition_key <> $16 AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $33 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
+  WHERE source_identifier = $33 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($25 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($25 AS BIGINT), 'lost', $24, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
-  WHERE source_identifier = $32 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  WHERE source_identifier = $33 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM following)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT answer.applied, following.*
@@ -477,15 +477,15 @@ WITH done AS (UPDATE coordination_partitions
   CROSS JOIN unnest(CAST($24 AS TEXT[]), CAST($25 AS TEXT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS BIGINT[]), CAST($29 AS BIGINT[]), CAST($30 AS TEXT[]), CAST($31 AS TEXT[]), CAST($32 AS BIGINT[]), CAST($33 AS TEXT[]), CAST($34 AS TEXT[])) AS head (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
   SET blocks = excluded.blocks, row_count = excluded.row_count, byte_count = excluded.byte_count, generation = excluded.generation, op = excluded.op, token = excluded.token, kind = excluded.kind, state = excluded.state, published_at = excluded.published_at), following AS (UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $35, last_op = $35, max_lost_leases = $37, partition_owner = $38, owner_task = $39, owner_try = $40, partition_ownership_timeout = CAST($36 AS BIGINT) + $41, acquired_at = CAST($36 AS BIGINT), owner_details = $42, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($36 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($36 AS BIGINT) + $41
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $35 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($36 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $35, last_op = $35, max_lost_leases = $37, max_failures = $38, partition_owner = $39, owner_task = $40, owner_try = $41, partition_ownership_timeout = CAST($36 AS BIGINT) + $42, acquired_at = CAST($36 AS BIGINT), owner_details = $43, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($36 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($36 AS BIGINT) + $42
   WHERE EXISTS (SELECT 1
-  FROM done) AND source_identifier = $43 AND source_partition_key = (SELECT source_partition_key
+  FROM done) AND source_identifier = $44 AND source_partition_key = (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = $43 AND source_partition_key = $44 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($36 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($36 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $37))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  WHERE source_identifier = $44 AND source_partition_key = $45 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($36 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($36 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $37))
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($36 AS BIGINT), 'lost', $35, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
-  WHERE source_identifier = $43 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  WHERE source_identifier = $44 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM following)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT answer.applied, following.*
@@ -499,114 +499,114 @@ WITH done AS (UPDATE coordination_partitions
 ## acquire, where something was lost
 (as under: acquire by a hint that is used up)
 WITH done AS (UPDATE coordination_partitions
-  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($2 AS BIGINT) + $7, acquired_at = CAST($2 AS BIGINT), owner_details = $8, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $7
-  WHERE source_identifier = $9 AND source_partition_key = coalesce((SELECT free.key
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, max_failures = $4, partition_owner = $5, owner_task = $6, owner_try = $7, partition_ownership_timeout = CAST($2 AS BIGINT) + $8, acquired_at = CAST($2 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $8
+  WHERE source_identifier = $10 AND source_partition_key = coalesce((SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 0 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 0
+  WHERE source_identifier = $10 AND ready = 0
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 1 AS timed, priority, partition_ownership_timeout AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
+  WHERE source_identifier = $10 AND timed = 1 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)
   ORDER BY priority, partition_ownership_timeout, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $10 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $10 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 1 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 1
+  WHERE source_identifier = $10 AND ready = 1
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 2 AS timed, priority, reopen_at AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10
+  WHERE source_identifier = $10 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11
   ORDER BY priority, reopen_at, ordinal LIMIT 1) AS branch_1) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $10 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $10 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT source_partition_key AS key, token, 2 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 2
+  WHERE source_identifier = $10 AND ready = 2
   ORDER BY priority, position, ordinal LIMIT 1) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
-  FROM unnest(CAST($11 AS INTEGER[]), CAST($12 AS INTEGER[]), CAST($13 AS BIGINT[]))
+  FROM unnest(CAST($12 AS INTEGER[]), CAST($13 AS INTEGER[]), CAST($14 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  WHERE source_identifier = $10 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
   ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_1
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key, token, CAST(NULL AS INTEGER) AS ready, 0 AS timed, priority, ordinal AS position, ordinal, CAST(2147483647 AS INTEGER) AS last, CAST(-4611686018427387904 AS BIGINT) AS low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10
+  WHERE source_identifier = $10 AND timed = 0 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11
   ORDER BY priority, ordinal, ordinal LIMIT 1) AS branch_2) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $10 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $10 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1), (SELECT free.key
   FROM (SELECT *
   FROM (SELECT *
   FROM (SELECT head.key, head.token, head.ready, head.timed, head.priority, head.position, head.ordinal, head.last, head.low
-  FROM unnest(CAST($14 AS INTEGER[]), CAST($15 AS INTEGER[]), CAST($16 AS BIGINT[]))
+  FROM unnest(CAST($15 AS INTEGER[]), CAST($16 AS INTEGER[]), CAST($17 AS BIGINT[]))
   WITH ORDINALITY AS span (first, last, low, number)
   CROSS JOIN LATERAL (SELECT source_partition_key AS key, token, 3 AS ready, CAST(NULL AS INTEGER) AS timed, priority, position AS position, ordinal, span.last, span.low
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
+  WHERE source_identifier = $10 AND ready = 3 AND (priority, position) >= (span.first, span.low) AND priority <= span.last AND position >= span.low
   ORDER BY priority, position, ordinal LIMIT 1) AS head) AS branch_0) AS heads
   ORDER BY priority, position, ordinal) AS head
   CROSS JOIN LATERAL (SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
+  WHERE source_identifier = $10 AND ready = head.ready AND (priority, position, ordinal) >= (head.priority, head.position, head.ordinal) AND priority <= head.last AND position >= head.low
   ORDER BY priority, position, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_0
   UNION ALL
   SELECT *
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $10 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $10 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
-  WHERE source_identifier = $9 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT *
@@ -657,7 +657,7 @@ DELETE
 WITH done AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, source_partition_status = 'UNASSIGNED', reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = $1, updated_at = CAST($2 AS BIGINT), token = token + 1, nonce = $1, available_at = CAST($2 AS BIGINT), rank = 2, ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = $5 AND nonce = $6
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'released', $1, 'UNASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $3 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -673,7 +673,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done)
   SELECT *
@@ -684,7 +684,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($1 AS BIGINT), rank = 1, failures = 0, lost_leases = 0, last_op = $2, updated_at = CAST($1 AS BIGINT), ready = 1, timed = NULL, due_at = NULL, position = CAST($1 AS BIGINT)
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($1 AS BIGINT), $8, $9, $10, $2
   FROM done)
   SELECT *
@@ -695,7 +695,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($1 AS BIGINT), rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = $2, last_op = $2, updated_at = CAST($1 AS BIGINT), ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($1 AS BIGINT), $8, $9, $10, $2
   FROM done)
   SELECT *
@@ -706,7 +706,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET last_op = $1, updated_at = CAST($2 AS BIGINT)
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7 AND staged IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done), done_beside_1 AS (UPDATE coordination_heads
   SET blocks = '[]', row_count = 0, byte_count = 0, published_at = CAST($2 AS BIGINT)
@@ -720,7 +720,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET token = token + 1, nonce = $1, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done)
   SELECT *
@@ -733,62 +733,62 @@ WITH done AS (UPDATE coordination_partitions
 (as under: acquire by a hint that is used up)
 
 ## find by nonce
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 1 AND nonce = $2
 
 ## find by task
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 1 AND owner_task = $2
   ORDER BY source_partition_key
 
 ## page
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0
   ORDER BY source_partition_key LIMIT $3
 
 ## page of UNASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of ASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of CLOSED
 SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT $3) AS range_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT $3) AS range_1
   ORDER BY source_partition_key LIMIT $3
 
 ## page of COMPLETED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of parked
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT $3
 
 ## page of CLOSED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT $3

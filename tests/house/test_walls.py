@@ -37,6 +37,7 @@ NOT_LOADED = {
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
+    "airflow_coordination.monitoring": HEAVY | {"rich"},
     "airflow_coordination.spark": HEAVY - {"pyspark", "sqlalchemy"},
     "airflow_coordination.testing": HEAVY,
     "airflow_coordination.cli": HEAVY,

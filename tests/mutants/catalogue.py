@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.broken import (
     acquiring,
+    board,
     command_line,
     connections,
     dynamodb,
@@ -38,6 +39,7 @@ _TABLES = (
     keeping,
     outputs,
     command_line,
+    board,
     explaining,
 )
 

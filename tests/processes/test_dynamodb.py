@@ -8,10 +8,11 @@ import pytest
 
 from tests.processes.on_dynamodb import DynamoDBSetup
 from tests.processes.run import run
+from tests.share import seconds_under_faults
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.slow, pytest.mark.timed]
 
-SECONDS = float(os.environ.get("COORDINATION_DYNAMODB_SECONDS", "20"))
+SECONDS = seconds_under_faults(20)
 SEED = int(os.environ.get("COORDINATION_SEED", "1"))
 
 

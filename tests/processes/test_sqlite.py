@@ -8,10 +8,11 @@ import pytest
 
 from tests.processes.on_sqlite import DISK_FULL, NEVER_FULL, SqliteSetup
 from tests.processes.run import run
+from tests.share import seconds_under_faults
 
 pytestmark = [pytest.mark.slow, pytest.mark.timed]
 
-SECONDS = float(os.environ.get("COORDINATION_SQLITE_SECONDS", "20"))
+SECONDS = seconds_under_faults(20)
 SEED = int(os.environ.get("COORDINATION_SEED", "1"))
 
 

@@ -17,7 +17,7 @@ from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.published import published_manifests
 from tests.system.events import NEXT_RUN, SAME_TASK, Event
-from tests.system.harness import Airflow, marked, wait_for
+from tests.system.harness import Airflow, is_gone, marked, wait_for
 
 ROWS = list(range(20))
 
@@ -111,7 +111,7 @@ class Case:
         alive = self.processes()
         while not (free and gone):
             assert time.monotonic() < deadline, f"{self.name}: lease free {free}, writers gone {gone}"
-            alive = [process for process in alive if _runs(process)]
+            alive = [process for process in alive if not is_gone(process)]
             if not gone and not alive:
                 alive = self.processes()  # of the whole machine, which costs more than asking the known ones
                 gone = 0.0 if alive else time.time()
@@ -121,7 +121,8 @@ class Case:
         return free, gone
 
     def see_it_completed(self) -> None:
-        """Wait until the next owner has done the rest."""
+        """Let the next owner start, and wait until it has done the rest."""
+        self.airflow.unpause(self.name)
         if self.event.next_owner == NEXT_RUN:
             self.airflow.trigger(self.name)
         wait_for(lambda: str(self.partition.status) == "COMPLETED", 300, f"{self.name} is completed")
@@ -138,13 +139,6 @@ class Case:
         manifests = published_manifests(self.store, self.name, "rows")
         files = [f"{manifest.directory}/{file.path}" for manifest in manifests for file in manifest.files]
         return sorted(row for file in files for row in pq.read_table(file).column("id").to_pylist())
-
-
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def moment(text: str) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,7 +16,7 @@ import pytest
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from tests.engines.postgres import fresh_database
-from tests.system.harness import HOME_VARIABLE, START_UP, Airflow, environment, marked, wait_for
+from tests.system.harness import HOME_VARIABLE, START_UP, Airflow, environment, is_gone, marked, wait_for
 
 
 def _hear_interrupts() -> None:
@@ -67,7 +69,6 @@ def metadata(environ: dict[str, str]) -> Iterator[psycopg.Connection[tuple[str]]
 def airflow(airflow_home: Path, environ: dict[str, str]) -> Iterator[Airflow]:
     """The running Airflow, which has read every file of the DAG folder; every process of it ends with the session."""
     with (airflow_home / "standalone.log").open("wb") as log:
-        subprocess.run(["airflow", "db", "migrate"], env=environ, check=True, stdout=log, stderr=log)
         process = subprocess.Popen(
             ["airflow", "standalone"], env=environ, stdout=log, stderr=log, preexec_fn=_hear_interrupts
         )
@@ -85,13 +86,11 @@ def _ready(airflow: Airflow) -> Airflow:
 
 
 def _end(standalone: subprocess.Popen[bytes], home: Path) -> None:
-    standalone.send_signal(signal.SIGINT)  # SIGTERM would leave its components behind
-    try:
-        standalone.wait(30)
-    except subprocess.TimeoutExpired:
-        standalone.kill()
-    left = marked(HOME_VARIABLE, str(home))
-    for process in left:
-        process.terminate()
-    for process in psutil.wait_procs(left, timeout=5)[1]:
-        process.kill()
+    """Kill all of it: in order it may take a minute, for its executor waits for workers, also where one was killed."""
+    left = psutil.Process(standalone.pid).children(recursive=True)  # a worker's title hides its environment
+    while left := [process for process in left if not is_gone(process)] + marked(HOME_VARIABLE, str(home)):
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        time.sleep(0.05)
+    standalone.wait()

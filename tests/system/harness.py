@@ -75,8 +75,15 @@ class Airflow:
         known = {Path(dag["fileloc"]).name for dag in self.call("GET", "/api/v2/dags?limit=100")["dags"]}
         return {path.name for path in DAGS.glob("*.py")} <= known
 
-    def trigger(self, dag_id: str) -> str:
+    def pause(self, dag_id: str) -> None:
+        """Let no further task of the DAG start; those that run go on."""
+        self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": True})
+
+    def unpause(self, dag_id: str) -> None:
         self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": False})
+
+    def trigger(self, dag_id: str) -> str:
+        self.unpause(dag_id)
         return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
 
     def task(self, dag_id: str, run_id: str, task_id: str = "process", map_index: int | None = None) -> dict[str, Any]:
@@ -171,3 +178,11 @@ def marked(name: str, text: str) -> list[psutil.Process]:
         for one in psutil.process_iter(["environ", "cmdline", "name"])
         if text in (one.info["environ"] or {}).get(name, "")
     ]
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Return whether a process has ended: one that nobody waits for, as standalone does not, stays a zombie."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

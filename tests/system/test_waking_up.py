@@ -73,7 +73,7 @@ def runs_of(airflow, dag_id):
 def test_a_dag_whose_run_ended_is_started_again_by_a_partition_that_becomes_due(airflow, store):
     """By work alone: nobody triggers it, and it has no schedule."""
     coordinator = SourceCoordinator(store, "wakes", "test")
-    coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 20})])
+    coordinator.create_partitions([PartitionIdentifier("p", payload={"closes_for": 10})])
     wait_for(lambda: coordinator.partition("p").status is PartitionStatus.CLOSED, 120, "the first run took new work")
     due = coordinator.partition("p").reopen_at
     wait_for(lambda: [run["state"] for run in runs_of(airflow, "wakes")] == ["success"], 60, "the first run ended")

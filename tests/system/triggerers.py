@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.system.harness import HOME_VARIABLE, Airflow, marked, wait_for
+from tests.system.harness import HOME_VARIABLE, Airflow, is_gone, marked, wait_for
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Triggerers:
     def end(self, one: Triggerer, number: signal.Signals) -> None:
         """End one by a signal, and wait until it is gone."""
         one.send(number)
-        wait_for(lambda: _gone(one.process), 30, "the triggerer is gone")
+        wait_for(lambda: is_gone(one.process), 30, "the triggerer is gone")
         self.all.remove(one)
 
     def _alive(self) -> set[int]:
@@ -81,11 +81,3 @@ class Triggerers:
     def _is_child(self, process: psutil.Process) -> bool:
         parent = process.parent()
         return parent is not None and "triggerer" in " ".join(parent.cmdline())
-
-
-def _gone(process: psutil.Process) -> bool:
-    """Return whether a process has ended; standalone does not ask how, so one of its own stays a zombie."""
-    try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True

@@ -1,21 +1,47 @@
-// What the page reads, again and again.
+// What the page asks of the server, again and again or once.
 
 const SHOWN = 2000; // milliseconds between two reads
 const HIDDEN = 30000; // and while nobody sees the page
+const API = "coordination/api/v1/";
 const { useEffect, useState } = globalThis.React;
 
-async function read(path, parameters) {
-  const url = new URL(`coordination/api/v1/${path}`, document.baseURI);
-  for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value);
-  const answer = await fetch(url, { headers: { Accept: "application/json" } });
-  if (answer.ok) return answer.json();
-  if (answer.status === 401) throw new Error("You are no longer logged in. Load the page again.");
-  const { detail } = await answer.json().catch(() => ({}));
-  throw new Error(typeof detail === "string" ? detail : `The server answered ${answer.status}.`);
+/** What a person is told: `login` is where to go when the token has ended. */
+class Refused extends Error {
+  constructor(message, login = null) {
+    super(message);
+    this.login = login;
+  }
 }
 
-/** Reads `path` now and then; the last good answer stays while a later one fails. */
-export function useLive(path, parameters, every = SHOWN) {
+async function answered(asked) {
+  const answer = await asked.catch(() => { throw new Refused("Airflow's API server does not answer."); });
+  if (answer.ok) return answer;
+  if (answer.status === 401) {
+    const login = new URL(`api/v2/auth/login?next=${encodeURIComponent(globalThis.location.href)}`, document.baseURI);
+    throw new Refused("You are no longer logged in: your session has ended, and what you see is as it was then.", login.href);
+  }
+  const { detail } = await answer.json().catch(() => ({}));
+  throw new Refused(typeof detail === "string" ? detail : `The server answered ${answer.status}.`);
+}
+
+/** Reads once; `now` is the store's clock, `served` the server's. The browser keeps what has not changed. */
+async function read(path, parameters) {
+  const url = new URL(API + path, document.baseURI);
+  for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value);
+  const answer = await answered(fetch(url, { headers: { Accept: "application/json" } }));
+  const { headers } = answer;
+  return { data: await answer.json(), now: headers.get("Coordination-Store-Time"), served: new Date(headers.get("Date")) };
+}
+
+/** Changes something, or tries to: another site's page cannot send this header. */
+export async function post(path, body) {
+  const headers = { Accept: "application/json", "Content-Type": "application/json", "X-Coordination-Action": "1" };
+  const asked = fetch(new URL(API + path, document.baseURI), { method: "POST", headers, body: JSON.stringify(body) });
+  return (await answered(asked)).json();
+}
+
+/** Reads `path` again after as long as `pace` says of what was read; the last good answer stays while a later one fails. */
+export function useLive(path, parameters, pace = () => SHOWN) {
   const asked = JSON.stringify([path, parameters]);
   const [state, setState] = useState({ asked });
   useEffect(() => {
@@ -23,13 +49,10 @@ export function useLive(path, parameters, every = SHOWN) {
     let over = false;
     async function look() {
       clearTimeout(timer);
-      const next = await read(path, parameters).then(
-        (data) => ({ data, error: null }),
-        (error) => ({ error: error.message }),
-      );
+      const next = await read(path, parameters).then((found) => ({ ...found, error: null }), (error) => ({ error }));
       if (over) return;
       setState((last) => ({ ...(last.asked === asked ? last : {}), asked, ...next }));
-      timer = setTimeout(look, document.hidden ? HIDDEN : every);
+      timer = setTimeout(look, document.hidden ? HIDDEN : next.data ? pace(next.data) : SHOWN);
     }
     const seen = () => !document.hidden && look();
     document.addEventListener("visibilitychange", seen);

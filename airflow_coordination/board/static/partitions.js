@@ -1,6 +1,7 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { Owners } from "./owners.js";
 import { Problem, To, h, visible } from "./parts.js";
 import { Overview, Partition, Partitions } from "./views.js";
 
@@ -26,20 +27,23 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
-function Board() {
+function Board({ dagId: dag }) {
   const [parameters] = useSearchParams();
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
-  const { store, source, key } = place;
-  const View = key ? Partition : source ? Partitions : Overview;
+  const { store, source, key, view } = place;
+  const ofSource = view === "owners" ? Owners : Partitions;
+  const View = key ? Partition : source ? ofSource : Overview;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
-  return h(Box, { p: 4, overflow: "auto", height: "100%" },
+  return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
-      source && h(Heading, { size: "md" }, "› ", key ? h(To, { to: inSource }, nameOf(source)) : nameOf(source))),
-    h(View, { place, go }));
+      source && h(Heading, { size: "md" }, "› ", key || view ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
+      source && view === "owners" && h(Heading, { size: "md" }, "› owners")),
+    h(View, { place: { ...place, dag }, go }));
 }
 
-const Page = () => h(Boundary, null, h(Board));
+/** On the tab of a DAG, its run or its task instance: the sources of that DAG. */
+const Page = ({ dagId }) => h(Boundary, null, h(Board, { dagId }));
 globalThis.Partitions = Page;
 globalThis.AirflowPlugin = Page;

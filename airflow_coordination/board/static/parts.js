@@ -14,7 +14,7 @@ export const visible = (text) =>
   text.replace(INVISIBLE, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
 
 export const StateBadge = ({ state, count }) =>
-  h(Badge, { colorPalette: COLOURS[state], variant: "solid" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
+  h(Badge, { colorPalette: COLOURS[state], variant: "subtle" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
 
 /** Shows the part of each state; nothing while there is nothing. */
 export function Bar({ counts }) {
@@ -40,20 +40,40 @@ export function When({ at, now }) {
   return h("time", { dateTime: at, title: at }, seconds < 0 ? `${amount} ago` : `in ${amount}`);
 }
 
+/** Returns a link that keeps nothing but what is given. */
+export const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
+
 export const To = ({ to, children }) => h(Link, { asChild: true, colorPalette: "brand" }, h(RouterLink, { to }, children));
 
 export const Key = ({ text }) => h(Text, { as: "code", fontFamily: "mono", wordBreak: "break-all", whiteSpace: "pre-wrap" }, visible(text));
 
-export function Problem({ children }) {
-  return h(Alert.Root, { status: "error", role: "alert", my: 2 }, h(Alert.Indicator), h(Alert.Title, null, children));
+/** Who did it: a try of a task, with the way to its log, or anybody else by name. */
+export function Who({ name, task: owner }) {
+  if (!owner) return visible(name ?? "");
+  const { dag, run, task, map_index, try_number, hostname } = owner;
+  const mapped = Number(map_index) >= 0;
+  const parts = ["dags", dag, "runs", run, "tasks", task, ...(mapped ? ["mapped", map_index] : [])];
+  const to = { pathname: `/${parts.map(encodeURIComponent).join("/")}`, search: `?try_number=${encodeURIComponent(try_number)}` };
+  return h(Box, null, h(To, { to }, visible(`${dag} › ${task}${mapped ? ` [${map_index}]` : ""}`)),
+    h(Text, { color: "fg.muted", fontSize: "sm" }, visible(`try ${try_number} of run ${run} on ${hostname}`)));
+}
+
+/** The Spark application; the server gives only addresses that lead to a page. */
+export const Spark = ({ application, spark_url }) => (spark_url
+  ? h(Link, { href: spark_url, target: "_blank", rel: "noreferrer", colorPalette: "brand" }, visible(application ?? "Spark UI"))
+  : visible(application ?? ""));
+
+export function Problem({ login, children }) {
+  return h(Alert.Root, { status: "error", role: "alert", my: 2 }, h(Alert.Indicator), h(Alert.Title, null, children,
+    login && h(Link, { href: login, ml: 2, textDecoration: "underline" }, "Log in")));
 }
 
 export const Empty = ({ children }) => h(Text, { color: "fg.muted", py: 4 }, children);
 
 /** Shows what was read, its error above it, or that it is on its way. */
-export function Read({ data, error, children }) {
+export function Read({ data, error, children, ...times }) {
   if (!data && !error) return h(Spinner, { size: "sm", "aria-label": "Loading" });
-  return h(Fragment, null, error && h(Problem, null, error), data && children(data));
+  return h(Fragment, null, error && h(Problem, { login: error.login }, error.message), data && children(data, times));
 }
 
 export function Rows({ heads, rows }) {

@@ -1,45 +1,56 @@
 // The three views: all sources, the partitions of one, one partition. Where one is stands in the URL.
 
+import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
-import { Bar, Empty, Key, Read, Rows, STATES, StateBadge, To, When, h, visible, Problem } from "./parts.js";
+import { Bar, Empty, Key, Read, Rows, STATES, Spark, StateBadge, To, When, Who, at, h, visible, Problem } from "./parts.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
 
 const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
+const COUNTING = 1000; // and while some have never been counted
+const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
 
-/** Returns a link that keeps nothing but what is given. */
-const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
-
-export function Overview() {
-  return h(Read, useLive("sources", {}, OVERVIEW), ({ stores }) => h(Stack, { gap: 6 }, stores.map((store) => h(Store, { key: store.connection, store }))));
+export function Overview({ place: { dag } }) {
+  return h(Read, useLive("sources", { dag }, pace), ({ stores }, { served }) => {
+    const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
+    return h(Stack, { gap: 6 }, shown.map((store) => h(Store, { key: store.connection, store, served })),
+      !shown.some(({ sources }) => sources.length) && h(Empty, null, dag
+        ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
+        : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."));
+  });
 }
 
-function Store({ store }) {
-  const { connection, problem, now, sources } = store;
+function Store({ store, served }) {
+  const { connection, problem, sources } = store;
   return h(
     Box,
     null,
     h(Heading, { size: "md", mb: 2 }, connection),
     problem && h(Problem, null, problem),
-    !problem && !sources.length &&
-      h(Empty, null, "No source here belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
-    sources.map((source) => h(Source, { key: source.source, source, now })),
+    sources.map((source) => h(Source, { key: source.source, source, served })),
   );
 }
 
-function Source({ source, now }) {
+function Source({ source, served }) {
+  const { name, prefix, numbers } = source;
   const here = { store: source.store, source: source.source };
   return h(
     Box,
     { borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
     h(HStack, { justify: "space-between", mb: 2 },
-      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(source.name)), source.prefix && ` (${visible(source.prefix)})`),
-      h(Text, { color: "fg.muted", fontSize: "sm" }, source.next_due && "next due ", h(When, { at: source.next_due, now }), source.overdue ? ` · ${source.overdue} overdue` : "")),
-    h(Bar, { counts: source.counts }),
-    h(HStack, { wrap: "wrap", mt: 2 },
-      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: source.counts[status] })))),
+      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(name)), prefix && ` (${visible(prefix)})`),
+      h(Text, { color: "fg.muted", fontSize: "sm" }, numbers ? h(Ahead, { numbers, served }) : "is being counted …")),
+    numbers && h(Bar, { counts: numbers.counts }),
+    numbers && h(HStack, { wrap: "wrap", mt: 2 },
+      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] })))),
   );
+}
+
+function Ahead({ numbers: { next_due, now, overdue, counted_at }, served }) {
+  const said = [next_due && ["next due ", h(When, { at: next_due, now })], overdue > 0 && `${overdue} overdue`,
+    served - new Date(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
+  return said.filter(Boolean).map((one, place) => h("span", { key: place }, place > 0 && " · ", one));
 }
 
 export function Partitions({ place, go }) {
@@ -51,10 +62,12 @@ export function Partitions({ place, go }) {
     { gap: 3 },
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, prefix }, chosen: status }),
+      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),
       h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
-    h(Read, read, ({ partitions, now, after: next }) => h(
+    h(Read, read, ({ partitions, offers, after: next }, { now }) => h(
       Stack,
       null,
+      offers.length > 0 && h(Actions, { key: JSON.stringify([source, status, prefix]), offers, place, target: { filter: filterOf(place) } }),
       partitions.length
         ? h(Rows, { heads: ["Key", "State", "Next", "", "Owner", "Failures", "Last error"], rows: partitions.map((one) => row(one, now, here)) })
         : h(Empty, null, status || prefix ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier."),
@@ -64,6 +77,8 @@ export function Partitions({ place, go }) {
     )),
   );
 }
+
+const filterOf = ({ status, prefix }) => ({ ...(status ? { status } : {}), ...(prefix ? { key_prefix: prefix } : {}) });
 
 function row(one, now, here) {
   const key = h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })));
@@ -90,22 +105,20 @@ function Search({ prefix, search }) {
 
 export function Partition({ place }) {
   const { store, source, key } = place;
-  return h(Read, useLive("partition", { store, source, key }), (found) => h(
+  return h(Read, useLive("partition", { store, source, key }), (found, { now }) => h(
     Stack,
     { gap: 5 },
     h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
     h(Why, found.explanation),
+    found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
-    h(Rows, { heads: ["Field", "Value"], rows: facts(found) }),
-    found.endings.length > 0 && h(Section, { title: "Tenures that ended" }, h(Rows, {
-      heads: ["Token", "Outcome", "When"],
-      rows: found.endings.toReversed().map((one) => [one.token, one.token, one.outcome, h(When, { at: one.at, now: found.now })]) })),
-    found.actions.length > 0 && h(Section, { title: "What people did" }, h(Rows, {
-      heads: ["Action"],
-      rows: found.actions.map((one, place) => [place, visible(Object.entries(one.fields).map(([name, value]) => `${name}: ${value}`).join(", "))]) })),
+    h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Spark"],
+      rows: found.events.toReversed().map((one, place) => [found.events.length - place, h(Moment, { ...one, now }), one.what,
+        h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", h(Spark, one)]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
-      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now: found.now })]) })),
+      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
+    h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
@@ -117,12 +130,16 @@ const Why = ({ sentence, next, command }) => h(Box, { as: "section", "aria-label
   next && h(Text, null, visible(next)),
   command && h(Text, { color: "fg.muted" }, "Type: ", h(Key, { text: command })));
 
-function facts({ summary, now, ...found }) {
+function facts({ summary, ...found }, now) {
   const times = ["available_at", "reopen_at", "created_at", "updated_at"].map((name) => [name, found[name] && h(When, { at: found[name], now })]);
   const said = [["next", summary.next], ["next_at", summary.next_at && h(When, { at: summary.next_at, now })], ["owner", summary.owner && visible(summary.owner)],
     ["failures", summary.failures], ["lost_leases", summary.lost_leases], ["closed", summary.closed], ["priority", found.priority], ["fence", found.fence], ...times];
   return said.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, name.replaceAll("_", " "), value]);
 }
+
+/** When it was, and for a tenure since when. */
+const Moment = ({ at: until, since, now }) => h("span", null, until ? h(When, { at: until, now }) : "now",
+  since && h(Text, { as: "span", color: "fg.muted" }, " since ", h(When, { at: since, now })));
 
 const Section = ({ title, children }) => h(Box, null, h(Heading, { size: "sm", mb: 1 }, title), children);
 

@@ -64,7 +64,7 @@ class SourceFacts:
 
     :param key: the key that was asked for.
     :param source: the source's name.
-    :param max_failures: this many failures in a row park, by this coordinator's setting.
+    :param max_failures: this many failures in a row park where the partition does not say how many.
     :param max_lost_leases: this many lost leases in a row park where the partition has no limit of its own.
     :param prefix: the deployment's partition prefix, if it has one.
     :param place: in the order, ``None`` where it was not found or not asked for.

@@ -80,7 +80,8 @@ def delayed(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     newest = _newest(partition)
     if newest is not None and newest.outcome is Outcome.FAILED:
         # Whoever holds the lease judges by a maximum of their own: one that is reached here is not theirs.
-        most = f" of {facts.max_failures}" if partition.failures < facts.max_failures else ""
+        limit = facts.max_failures if partition.max_failures is None else partition.max_failures
+        most = f" of {limit}" if partition.failures < limit else ""
         why = f" after failure {partition.failures}{most}: {_error(partition)}"
     else:
         why = " because its owner gave it up until then" if newest and newest.outcome is Outcome.GIVEN_UP else ""

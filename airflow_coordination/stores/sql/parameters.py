@@ -59,6 +59,7 @@ def tenancy(tenancy: Tenancy) -> dict[str, Any]:
         "owner_try": owner.try_number,
         "timeout": tenancy.timeout // MICROSECOND,
         "max_lost": tenancy.max_lost_leases,
+        "max_failures": tenancy.max_failures,
         "owner_details": tenancy.owner_details,
     }
 

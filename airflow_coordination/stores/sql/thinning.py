@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
+from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.statements import records
+
+_log = logging.getLogger(__name__)
 
 SELDOM: Final = 600.0
 """Seconds between two looks of a process at one source."""
@@ -40,10 +44,22 @@ class Thinning:
     _again_at: dict[str, float] = field(default_factory=dict)
 
     def after_sweep(self, source: str) -> None:
-        """Remove what is too old of a source, if it is time to look."""
+        """Remove what is too old of a source, if it is time to look.
+
+        What prevents it is logged and tried again at the next look: the sweep itself is done, and what it has reclaimed
+        must be heard of.
+        """
         if self.retention is None or self.clock() < self._again_at.get(source, 0.0):
             return
-        kept = self.retention // timedelta(microseconds=1)
+        self._again_at[source] = self.clock() + SELDOM
+        try:
+            if self.thin(source, self.retention) == PORTION:
+                self._again_at[source] = 0.0
+        except CoordinationError as error:
+            _log.warning("The history of %s cannot be thinned and grows: %s", source, error)
+
+    def thin(self, source: str, retention: timedelta) -> int:
+        """Remove at most a portion of what is older than ``retention``, and return how many rows that were."""
+        kept = retention // timedelta(microseconds=1)
         parameters = {"source": source, "kept": kept, "limit": PORTION}
-        removed = self.ask(Call("thin the history", source), records.thin_history, parameters)
-        self._again_at[source] = 0.0 if len(removed) == PORTION else self.clock() + SELDOM
+        return len(self.ask(Call("thin the history", source), records.thin_history, parameters))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyspark
 
 from tests.engines.ports import free_ports
-from tests.integration.spark.drivers import JAVA_OPTIONS, eventually
+from tests.integration.spark.drivers import eventually
 from tests.system.harness import marked
 
 HOME = Path(pyspark.__file__).parent
@@ -60,7 +60,7 @@ def standalone_cluster(folder: Path) -> Iterator[Standalone]:
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": HOST,
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{JAVA_OPTIONS} {rest}",
+        "SPARK_DAEMON_JAVA_OPTS": rest,
         "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_LOG_DIR": str(folder),
     }

@@ -10,10 +10,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from airflow_coordination.board import counting
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 
 TEAM_DAG, OPEN_DAG = "board_team_dag", "board_open_dag"
+OURS = {"X-Coordination-Action": "1"}
+"""What our page sends with what changes something."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,6 +37,12 @@ def airflow_database() -> None:
         session.flush()
         for dag, bundle in ((TEAM_DAG, "board_team"), (OPEN_DAG, "board_open")):
             session.merge(DagModel(dag_id=dag, bundle_name=bundle, is_stale=False))
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look waits until all is counted, however busy this machine is."""
+    monkeypatch.setattr(counting, "PATIENCE", 30.0)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.board.app import create_app, routes
-from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
+from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
 
 PARAMETERS = {
     "store": "coordination_default",
@@ -13,26 +13,46 @@ PARAMETERS = {
     "key": "a-secret-key",
     "name": "partitions.js",
 }
+BODIES = {
+    "DryRunRequest": {"action": "park", "keys": ["a-secret-key"]},
+    "ActionRequest": {"action": "park", "why": "w", "meant": [{"key": "a-secret-key", "stamp": "of another day"}]},
+}
+"""What is sent beside store and source; a route with another body fails here until it is given one."""
+SCHEMA = create_app().openapi()
+
+
+def sent(said):
+    """Return the name of what a route is sent."""
+    content = said.get("requestBody", {"content": {"application/json": {"schema": {"$ref": ""}}}})["content"]
+    return content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+
+
 ROUTES = [
-    (method.upper(), path, [each["name"] for each in said.get("parameters", ()) if each["required"]])
-    for path, methods in create_app().openapi()["paths"].items()
+    (method.upper(), path, [each["name"] for each in said.get("parameters", ()) if each["required"]], sent(said))
+    for path, methods in SCHEMA["paths"].items()
     for method, said in methods.items()
 ]
-OF_A_SOURCE = [route for route in ROUTES if "source" in route[2]]
+SOURCES = ("GET", "/api/v1/sources", [], "")
+OF_A_SOURCE = [route for route in ROUTES if "source" in route[2] or route[3]]
+CHANGING = [route for route in ROUTES if route[0] != "GET"]
 SECRETS = ("a-secret-key", "flights", TEAM_DAG)
 
 
-def ask(client, route, token=None, **changed):
-    method, path, names = route
-    values = {name: {**PARAMETERS, **changed}[name] for name in names}
+def ask(client, route, token=None, headers=OURS, **changed):
+    method, path, names, body = route
+    given = {**PARAMETERS, **changed}
+    values = {name: given[name] for name in names}
     inside = {name: values.pop(name) for name in list(values) if f"{{{name}}}" in path}
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return client.request(method, path.format(**inside), params=values, headers=headers)
+    headers = headers | ({"Authorization": f"Bearer {token}"} if token else {})
+    json = {"store": given["store"], "source": given["source"], **BODIES[body]} if body else None
+    return client.request(method, path.format(**inside), params=values, headers=headers, json=json)
 
 
 def test_the_matrix_has_every_route():
-    assert {route.path for route in routes.routes} == {path for _, path, _ in ROUTES}
+    assert {route.path for route in routes.routes} == {route[1] for route in ROUTES}
     assert len(ROUTES) == sum(len(route.methods) for route in routes.routes)
+    assert {body for _, _, _, body in ROUTES} == {"", *BODIES}
+    assert {route[0] for route in CHANGING} == {"POST"}
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/static/../app.py", "/static/app.py"])
@@ -53,8 +73,45 @@ def test_no_route_is_open(client, flights, route, given, status):
 @pytest.mark.parametrize("role", ["viewer", "user", "admin"])
 def test_who_is_of_the_team_gets_an_answer(client, flights, token, route, role):
     answer = ask(client, route, token(role, ["ours"]))
-    assert answer.status_code == 200
+    assert answer.status_code == (403 if role == "viewer" and route in CHANGING else 200)
     assert "content-security-policy" in answer.headers
+
+
+@pytest.mark.parametrize("route", CHANGING, ids=str)
+def test_who_may_only_look_is_told_what_it_takes(client, flights, token, route):
+    flights.register(dag_ids=[TEAM_DAG, OPEN_DAG])
+    for role, team in (("viewer", "ours"), ("user", "theirs")):
+        answer = ask(client, route, token(role, [team]))
+        assert answer.status_code == 403
+        assert "that takes the right to edit all of its DAGs" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("route", CHANGING, ids=str)
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, "it lacks the header X-Coordination-Action: 1"),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "http://testserver"}, "it lacks the header"),
+        ({**OURS, "Sec-Fetch-Site": "same-site"}, "the browser calls its sender same-site"),
+        ({**OURS, "Sec-Fetch-Site": "cross-site", "Origin": "http://testserver"}, "calls its sender cross-site"),
+        ({**OURS, "Origin": "http://testserver.evil.example"}, "its origin is another one"),
+        ({**OURS, "Origin": "null"}, "its origin is another one"),
+    ],
+)
+def test_another_site_s_page_changes_nothing(client, flights, token, route, headers, said):
+    answer = ask(client, route, token("admin", []), headers)
+    assert (answer.status_code, said in answer.json()["detail"]) == (403, True)
+    assert flights.partition("a-secret-key").status == "UNASSIGNED"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://testserver"}, {"Origin": "https://airflow.example"}],
+)
+def test_our_own_page_passes_a_proxy_too(client, flights, token, headers, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example/prefix")
+    for route in CHANGING:
+        assert ask(client, route, token("user", ["ours"]), {**OURS, **headers}).status_code == 200
 
 
 @pytest.mark.parametrize("route", OF_A_SOURCE, ids=str)
@@ -78,21 +135,41 @@ def test_no_answer_of_any_route_names_another_teams_source(client, flights, toke
 
 @pytest.mark.parametrize(("role", "may"), [("viewer", False), ("user", True)])
 def test_who_may_edit_its_dags_may_act(client, flights, token, role, may):
-    answer = ask(client, ("GET", "/api/v1/sources", []), token(role, ["ours"]))
+    answer = ask(client, SOURCES, token(role, ["ours"]))
     [source] = answer.json()["stores"][0]["sources"]
-    assert (source["name"], source["may_act"], source["counts"]["UNASSIGNED"]) == ("flights", may, 1)
+    assert (source["name"], source["may_act"], source["numbers"]["counts"]["UNASSIGNED"]) == ("flights", may, 1)
 
 
 def test_who_may_edit_one_of_two_dags_sees_and_may_not_act(client, flights, token):
     flights.register(dag_ids=[TEAM_DAG, OPEN_DAG])
-    answer = ask(client, ("GET", "/api/v1/sources", []), token("user", ["theirs"]))
+    answer = ask(client, SOURCES, token("user", ["theirs"]))
     [source] = answer.json()["stores"][0]["sources"]
     assert source["may_act"] is False
 
 
-@pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}])
-def test_a_source_without_a_dag_that_exists_is_nobodys(client, flights, token, facts):
+NO_DAG = pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}], ids=["none", "removed"])
+
+
+@NO_DAG
+@pytest.mark.parametrize(("role", "teams"), [("viewer", ["ours"]), ("user", ["theirs"]), ("user", [])])
+def test_a_source_without_a_dag_that_exists_is_not_there(client, flights, token, facts, role, teams):
     """SimpleAuthManager says yes to a DAG that does not exist."""
     flights.register(**facts)
     for route in OF_A_SOURCE:
-        assert ask(client, route, token("admin", ["ours"])).status_code == 404
+        assert ask(client, route, token(role, teams)).status_code == 404
+
+
+@NO_DAG
+@pytest.mark.parametrize(("role", "teams"), [("admin", []), ("user", ["ours"])])
+def test_a_source_without_a_dag_that_exists_is_theirs_who_may_edit_all(client, flights, token, facts, role, teams):
+    """There is one team only: whoever is of it may edit all DAGs."""
+    flights.register(**facts)
+    [source] = ask(client, SOURCES, token(role, teams)).json()["stores"][0]["sources"]
+    assert source["may_act"] is True
+
+
+def test_a_dag_that_was_removed_forbids_nothing(client, flights, token):
+    flights.register(dag_ids=[TEAM_DAG, "no_such_dag"])
+    for teams, seen in ((["ours"], [True]), (["theirs"], [])):
+        answer = ask(client, SOURCES, token("user", teams))
+        assert [one["may_act"] for one in answer.json()["stores"][0]["sources"]] == seen

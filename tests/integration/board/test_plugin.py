@@ -30,6 +30,8 @@ def test_airflow_finds_it_by_its_entry_point():
     plugin = found.load()()
     [app] = plugin.fastapi_apps
     assert (app["url_prefix"], app["app"].title) == ("/coordination", create_app().title)
-    [page] = plugin.react_apps
-    _, _, file = page["bundle_url"].partition("coordination/static/")
-    assert (PACKAGE / "board" / "static" / file).is_file()
+    assert [page["destination"] for page in plugin.react_apps] == ["nav", "dag", "dag_run", "task_instance"]
+    assert len({page["url_route"] for page in plugin.react_apps}) == 4
+    [(name, bundle)] = {(page["name"], page["bundle_url"]) for page in plugin.react_apps}
+    _, _, file = bundle.partition("coordination/static/")
+    assert f"globalThis.{name} = " in (PACKAGE / "board" / "static" / file).read_text()

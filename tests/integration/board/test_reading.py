@@ -9,8 +9,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.board.app import create_app
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
+from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 
 DOCUMENT = ROOT / "docs" / "reference" / "board-api.json"
 
@@ -66,7 +68,66 @@ def test_a_parked_partition_is_found_with_its_error(flights, get):
     assert found["explanation"] == {
         "reason": "parked", "sentence": why.sentence, "next": None, "command": why.command,
     }  # fmt: skip
-    assert [one["outcome"] for one in found["endings"]] == ["failed"] * flights.settings.max_failures
+    assert [one["what"] for one in found["events"]] == ["created", *["failed"] * flights.settings.max_failures]
+    assert (found["events"][1]["who"], found["events"][1]["why"]) == ("somebody", "no memory")
+
+
+OWNER = "host 7/flights%2Feu/manual__2026/process/3/2"
+
+
+def test_who_holds_what_page_by_page(flights, get):
+    theirs = SourceCoordinator(flights.store, "flights", OWNER)
+    flights.create_partitions(["k1", "k2", "k3"])
+    held = theirs.acquire_partition("k1")
+    theirs.renew(held)
+    flights.acquire_partition("k2")
+    first = get("owners", limit=1).json()
+    [one] = first["held"]
+    assert (one["key"], one["owner"], first["after"]) == ("k1", OWNER, "k1")
+    assert one["task"] == {
+        "hostname": "host 7", "dag": "flights/eu", "run": "manual__2026", "task": "process", "map_index": "3",
+        "try_number": "2",
+    }  # fmt: skip
+    assert one["since"] <= one["wrote_at"] < one["expires_at"]
+    assert one["expired"] is False
+    second = get("owners", limit=1, after="k1").json()
+    assert ([each["key"] for each in second["held"]], second["after"]) == (["k2"], None)
+    assert second["held"][0]["task"] is None
+
+
+@pytest.mark.parametrize(("said", "given"), [("http://spark:4040", "http://spark:4040"), ("javascript:alert(1)", None)])
+def test_only_an_address_of_a_page_is_given_to_follow(flights, get, said, given):
+    lease = flights.acquire_partition("a-secret-key")
+    driver = SourceCoordinator(flights.store, "flights", "somebody")
+    driver.describe_owner(application="app-1", url=said)
+    driver.begin("a-secret-key", lease.fence)
+    [one] = get("owners").json()["held"]
+    assert (one["application"], one["spark_url"]) == ("app-1", given)
+    now = get("partition", key="a-secret-key").json()["events"][-1]
+    assert (now["what"], now["application"], now["spark_url"]) == ("held", "app-1", given)
+
+
+def test_the_sources_of_another_deployment_are_not_shown(flights, get, monkeypatch, tmp_path):
+    SourceCoordinator(flights.store, "flights", "somebody", "eu").register(dag_id=TEAM_DAG)
+    shown = lambda: [one["source"] for one in get("sources").json()["stores"][0]["sources"]]  # noqa: E731
+    assert shown() == ["eu|flights|PARTITION", "flights|PARTITION"]
+    connection = json.loads(os.environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])
+    connection["extra"] = {"partition_prefix": "eu"}
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection))
+    assert shown() == ["eu|flights|PARTITION"]
+    assert get("partitions", source="flights|PARTITION").status_code == 404
+
+
+def test_a_tab_shows_the_sources_of_its_dag_only(flights, get):
+    SourceCoordinator(flights.store, "sales", "somebody").register(dag_ids=[OPEN_DAG, TEAM_DAG])
+    for dag, shown in (
+        (None, ["flights", "sales"]),
+        (TEAM_DAG, ["flights", "sales"]),
+        (OPEN_DAG, ["sales"]),
+        ("no", []),
+    ):
+        answer = get("sources", **({"dag": dag} if dag else {})).json()
+        assert [one["name"] for one in answer["stores"][0]["sources"]] == shown
 
 
 @pytest.mark.parametrize("given", [{"limit": 1001}, {"limit": 0}, {"after": "x" * 2049}, {"prefix": "\x00"}])

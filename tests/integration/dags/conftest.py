@@ -41,7 +41,10 @@ def spark():
     """Return a session for all these tests."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[1]").config(map=SMALL | connector())
-    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    builder = SparkSession.builder.master("local[1]").config(map=SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in connector().items():
+            patch.setenv(name, value)
+        session = builder.getOrCreate()
     yield session
     session.stop()

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from tests.integration.spark.drivers import JAVA_OPTIONS, SMALL, Task, connector
+from tests.integration.spark.drivers import SMALL, Task, connector
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,11 +24,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark():
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[1]")
-    for name, value in (SMALL | connector()).items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.master("local[1]").config(map=SMALL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)
+        for name, value in connector().items():
+            patch.setenv(name, value)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

@@ -23,8 +23,6 @@ from scripts.java_packages import jars
 
 JOBS = Path(__file__).parent / "jobs"
 ROOT = Path(__file__).parents[3]
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that lives for seconds starts and runs at half the cost with these."""
 OWNER = "host/dag/run/task/0/1"
 SMALL = {
     "spark.ui.enabled": "false",
@@ -36,8 +34,11 @@ SMALL = {
 
 
 def connector() -> dict[str, str]:
-    """Return what puts Spark's connector to S3 on the class path. A JVM has one class path for all its sessions."""
-    return {"spark.driver.extraClassPath": f"{jars('hadoop-aws')}/*"}
+    """Return the variable that puts Spark's connector to S3 on a JVM's class path, which all its sessions share.
+
+    It goes behind Spark's own jars: in front of them, the JVM could not use the archive of Spark's classes.
+    """
+    return {"SPARK_DIST_CLASSPATH": f"{jars('hadoop-aws')}/*"}
 
 
 def eventually(what: Callable[[], object], seconds: float = 90) -> object:
@@ -131,7 +132,6 @@ class Task:
             "PYSPARK_SUBMIT_ARGS": f"--master local[1] {conf} pyspark-shell",
             "PYTHONPATH": f"{ROOT}{os.pathsep}{JOBS}",
             "SIGNS": str(self.signs),
-            "JAVA_TOOL_OPTIONS": JAVA_OPTIONS,
         }
         output = self.signs / f"driver-{len(self.started)}.log"
         with output.open("w") as stream:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.engines.ports import free_port
-from tests.integration.spark.drivers import JAVA_OPTIONS, SMALL, eventually
+from tests.integration.spark.drivers import SMALL, eventually
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -51,7 +51,7 @@ def connect_server(folder: Path) -> Iterator[Server]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     submit = shutil.which("spark-submit", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    command = [submit, "--master", "local[2]", "--class", SERVER, "--driver-java-options", JAVA_OPTIONS]
+    command = [submit, "--master", "local[2]", "--class", SERVER]
     command += [f"--conf={name}={value}" for name, value in settings.items()]
     with (folder / "server.log").open("wb") as log:
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable}

@@ -33,7 +33,8 @@ def belongs(process: Path, leader: int) -> bool:
 def test_what_a_killed_writer_leaves_is_collected_and_nothing_else(
     spark, task: Task, keys, uploads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task.conf = connector()
+    for name, value in connector().items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     coordinator = task.coordinator()
     coordinator.create_partitions(["p"])

@@ -21,6 +21,7 @@ from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
 from airflow_coordination.stores.sql.names import quote_name
+from airflow_coordination.stores.sql.store import SqlStore
 
 pytestmark = pytest.mark.postgres
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
@@ -45,6 +46,8 @@ def works(store: PartitionStore) -> None:
     assert short.get_next_partition() is not None
     while not (swept := c.sweep()).reclaimed:
         assert swept is not None
+    assert isinstance(store, SqlStore)
+    store.thinning.thin("flights|PARTITION", timedelta(days=30))  # a sweep would only log that it may not
     key = _next(c).key
     c.release(key, by="ana", why="test")
     c.park(key, by="ana", why="test")

@@ -183,7 +183,8 @@ def test_who_may_change_partitions_may_write_it_after_a_migration(postgres_store
             'GRANT SELECT, INSERT, UPDATE ON coordination_partitions TO "Work er"',
             'GRANT SELECT ON coordination_partitions TO "looker"',
             "DROP TABLE coordination_history",
-            "ALTER TABLE coordination_partitions DROP COLUMN acquired_at, DROP COLUMN owner_details",
+            "ALTER TABLE coordination_partitions DROP COLUMN max_failures, DROP COLUMN acquired_at,"
+            " DROP COLUMN owner_details",
             "UPDATE coordination_schema_history SET version_num = '0003'",
             "UPDATE coordination_meta SET schema_version = 2",
         ):

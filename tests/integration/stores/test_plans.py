@@ -33,6 +33,8 @@ PARAMETERS: dict[str, Any] = {
     "owner": "o",
     "owner_task": "t",
     "owner_try": 1,
+    "owner_details": None,
+    "max_failures": 5,
     "timeout": 10**9,
     "nonce": "n",
 }

@@ -228,7 +228,7 @@ def _undo(url: str) -> None:
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
         for index in indexes.VIEWS:
             elsewhere.execute(f"DROP INDEX {index.name}")
-        for column in ("max_lost_leases", "acquired_at", "owner_details"):
+        for column in ("max_lost_leases", "max_failures", "acquired_at", "owner_details"):
             elsewhere.execute(f"ALTER TABLE coordination_partitions DROP COLUMN {column}")
         elsewhere.execute("DROP TABLE coordination_history")
         elsewhere.execute("UPDATE coordination_schema_history SET version_num = '0001'")
@@ -322,7 +322,7 @@ def test_d_s16_a_sqlite_file_of_before_gets_them(tmp_path: Path) -> None:
     with engine.begin() as connection:
         for index in indexes.VIEWS:
             connection.execute(text(f"DROP INDEX {index.name}"))
-        for column in ("acquired_at", "owner_details"):
+        for column in ("max_failures", "acquired_at", "owner_details"):
             connection.execute(text(f"ALTER TABLE coordination_partitions DROP COLUMN {column}"))
         connection.execute(text("DROP TABLE coordination_history"))
         connection.execute(text("UPDATE coordination_schema_history SET version_num = '0002'"))

@@ -16,7 +16,8 @@ PREVIOUS = 1
 
 _KNOWS_NO_LIMIT = {
     "leases/rules.py": {
-        '            "max_lost_leases": tenancy.max_lost_leases,\n': "",
+        '            "max_lost_leases": tenancy.max_lost_leases,\n'
+        '            "max_failures": tenancy.max_failures,\n': "",
         '        "acquired_at": None,\n        "owner_details": None,\n': "",
         '            "acquired_at": now,\n            "owner_details": tenancy.owner_details,\n': "",
         ', "owner_details": w.owner_details}': "}",
@@ -30,6 +31,7 @@ _KNOWS_NO_LIMIT = {
     },
     "leases/fields.py": {
         '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n'
+        '    Field("max_failures", Kind.NUMBER, "maxFailures", optional=True),\n'
         '    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),\n'
         '    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),\n': "",
     },

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_SELECTION = "cli.selection"
+_SELECTION = "monitoring.selection"
+_ACTING = "monitoring.acting"
 
 
 def _selected(test: str) -> Tested:
@@ -19,16 +20,16 @@ MUTANTS = (
     Mutant(
         "filter forgets the error",
         _SELECTION,
-        "yield from filter(self._has_error, page)",
-        "yield from page",
+        "found = list(filter(chosen.finds, page))",
+        "found = list(page)",
         "people: partitions that nobody meant are reopened, reset or retracted",
         _selected("test_only_what_the_filter_finds_is_acted_on"),
     ),
     Mutant(
         "filter stops after a page",
         _SELECTION,
-        "            if len(page) < _PAGE:\n                return\n",
-        "            return\n",
+        "        if len(page) < size:\n            return",
+        "        if page:\n            return",
         "people: what a filter finds is counted too low, and the rest is left in silence",
         _selected("test_a_filter_works_page_by_page"),
     ),
@@ -42,9 +43,9 @@ MUTANTS = (
     ),
     Mutant(
         "action on what has moved since it was counted",
-        "cli.actions",
-        "by=by, why=args.why, seen=partition)",
-        "by=by, why=args.why)",
+        _ACTING,
+        "return act(seen.key, by=by, why=why, seen=seen)",
+        "return act(seen.key, by=by, why=why)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),

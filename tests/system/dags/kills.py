@@ -11,8 +11,6 @@ from airflow_coordination.sensors import PartitionsSensor
 from tests.system.events import EVENTS, OWNERSHIP_TIMEOUT, WITH_SPARK_UI
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "at_work.py"
-QUIET = 90
-"""Seconds in which what happens is timed, before the next owners load the machine."""
 EVENT_LOG = Path(os.environ["COORDINATION_SYSTEM_HOME"], "events").as_uri()
 
 for event in EVENTS:
@@ -23,8 +21,8 @@ for event in EVENTS:
             application=str(JOB),
             ownership_timeout=OWNERSHIP_TIMEOUT,
             retries=1,
-            retry_delay=timedelta(seconds=5 if event.is_timeout else QUIET),
-            retry_delay_of_partition=QUIET,
+            retry_delay=timedelta(seconds=1),
+            retry_delay_of_partition=1,
             conf={
                 "spark.eventLog.enabled": "true",
                 "spark.eventLog.dir": EVENT_LOG,

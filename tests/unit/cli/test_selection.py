@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from airflow_coordination.cli import actions, selection
+from airflow_coordination.cli import actions
 from airflow_coordination.leases import PartitionStatus
+from airflow_coordination.monitoring import selection
 from tests.unit.cli.conftest import HOSTILE
 
 KEYS = [f"2014-{number:02}" for number in range(1, 13)]

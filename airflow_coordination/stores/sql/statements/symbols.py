@@ -19,7 +19,12 @@ ACQUISITION: Final = SimpleNamespace(
     last_op=":seen_op",
     below_try=":below_try",
     tenancy=SimpleNamespace(
-        op=":op", owner=_OWNER, owner_details=":owner_details", timeout=":timeout", max_lost_leases=":max_lost"
+        op=":op",
+        owner=_OWNER,
+        owner_details=":owner_details",
+        timeout=":timeout",
+        max_lost_leases=":max_lost",
+        max_failures=":max_failures",
     ),
 )
 OWNER_WRITE: Final = SimpleNamespace(

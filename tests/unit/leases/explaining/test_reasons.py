@@ -46,6 +46,12 @@ def test_it_is_delayed_after_a_failure():
     )
 
 
+def test_a_partition_that_says_its_limit_is_believed():
+    fields = {"failures": 6, "max_failures": 9, "last_error": "E", "ring": ring("failed")}
+    said = explained(partition("UNASSIGNED", available_at=NOW + HOUR, **fields))
+    assert said.sentence.endswith("after failure 6 of 9: E.")
+
+
 @pytest.mark.parametrize(("failures", "said"), [(4, "failure 4 of 5: E."), (5, "failure 5: E."), (7, "failure 7: E.")])
 def test_a_maximum_that_is_reached_is_not_the_one_in_force(failures, said):
     """The owner's setting is another than that of whoever asks: it would be parked."""

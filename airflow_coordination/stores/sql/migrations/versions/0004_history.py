@@ -32,6 +32,7 @@ def _text_in_byte_order() -> sa.types.TypeEngine[str]:
 
 
 def upgrade() -> None:
+    op.add_column("coordination_partitions", sa.Column("max_failures", sa.BigInteger))
     op.add_column("coordination_partitions", sa.Column("acquired_at", sa.BigInteger))
     op.add_column("coordination_partitions", sa.Column("owner_details", sa.Text))
     op.create_table(

@@ -1,0 +1,110 @@
+"""What the routes that change something are sent, and what they answer with. Who acts is no part of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from airflow_coordination.board.models import PartitionRow, State
+
+MOST_KEYS: Final = 25
+"""So many partitions one request names: more would take longer than a second on a slow store."""
+_Text = Annotated[str, Field(min_length=1, max_length=2048)]
+
+
+class OfferedAction(StrEnum):
+    """What a person can do on the board."""
+
+    RELEASE = "release"
+    REOPEN = "reopen"
+    PARK = "park"
+    RESET = "reset"
+    RETRACT = "retract"
+
+
+class Sent(BaseModel):
+    """A request; what it holds beside its fields is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Narrowing(Sent):
+    """A filter; what is left out narrows nothing."""
+
+    status: State | None = None
+    error_like: _Text | None = None
+    key_prefix: _Text | None = None
+
+
+class DryRunRequest(Sent):
+    """What is to be tried: on partitions by name, or on all that a filter finds.
+
+    A large source is counted in portions: ``after``, ``matching`` and ``meant`` say how far the last one came.
+    """
+
+    store: str
+    source: str
+    action: OfferedAction
+    keys: Annotated[list[_Text], Field(max_length=MOST_KEYS)] = []
+    filter: Narrowing | None = None
+    after: str | None = None
+    matching: Annotated[int, Field(ge=0)] = 0
+    meant: Annotated[int, Field(ge=0)] = 0
+
+
+class Meant(Sent):
+    """A partition as it was counted: ``stamp`` says what it was, and is given back with the action."""
+
+    key: _Text
+    stamp: Annotated[str, Field(max_length=64)]
+
+
+class Refusal(BaseModel):
+    """Why an action was refused for one partition, and what that is now."""
+
+    key: str
+    reason: str
+
+
+class Sample(PartitionRow):
+    """A partition that is meant, with the output that a retract takes back."""
+
+    datasets: str | None = None
+    rows: int | None = None
+
+
+class DryRunResult(BaseModel):
+    """What would happen; nothing was changed.
+
+    ``matching`` and the sentence count what earlier portions found, too; ``fit``, ``refused`` and ``meant`` are of this
+    portion. With ``after`` there is another one, and no sentence yet.
+    """
+
+    sentence: str | None
+    matching: int
+    fit: int
+    refused: int
+    refusals: list[Refusal]
+    samples: list[Sample]
+    meant: list[Meant]
+    after: str | None
+
+
+class ActionRequest(Sent):
+    """What is to be done, and why, on partitions as they were counted."""
+
+    store: str
+    source: str
+    action: OfferedAction
+    why: Annotated[str, Field(max_length=1000)]
+    meant: Annotated[list[Meant], Field(min_length=1, max_length=MOST_KEYS)]
+
+
+class ActionResult(BaseModel):
+    """What was done. ``problem`` says that the store has stopped answering, so that the rest was not tried."""
+
+    done: int
+    refusals: list[Refusal]
+    problem: str | None = None

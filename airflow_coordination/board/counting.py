@@ -1,0 +1,108 @@
+"""How many partitions are in which state: counted once for all who look, and never for one of them.
+
+What is kept here knows no user. Who may see a source is asked at every look, before its numbers are taken from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+from time import monotonic
+from typing import Final
+
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.status import PartitionStatus
+
+LIFE: Final = 5.0
+"""So many seconds a count is kept at least: half of what passes between two looks of one page."""
+SHARE: Final = 4
+"""And so many times as long as counting all of its store takes: a store is counted a quarter of the time at most."""
+PATIENCE: Final = 0.4
+"""So many seconds a look waits for what is being counted; then it shows what is known."""
+_AT_ONCE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A source in numbers.
+
+    :param now: the store's clock then.
+    :param at: this server's clock then: how old the numbers are is known by it alone.
+    :param began: the same by a clock that nobody sets, in seconds.
+    :param took: seconds.
+    """
+
+    counts: Mapping[PartitionStatus, int]
+    outlook: Outlook
+    now: datetime
+    at: datetime
+    began: float
+    took: float
+
+
+def count(store: PartitionStore, source: str) -> Counted:
+    """Count a source now.
+
+    :param source: its stored identifier.
+    :raises CoordinationError: when the store does not answer.
+    """
+    began = monotonic()
+    counts, outlook, now = store.counts(source), store.outlook(source), store.now()
+    return Counted(counts, outlook, now, datetime.now(UTC), began, monotonic() - began)
+
+
+_Source = tuple[PartitionStore, str]
+
+
+class Counter:
+    """Keeps the last count of every source that somebody has looked at, and counts beside those who look."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "board-counting")  # it starts no thread before it is needed
+        self._lock = Lock()
+        self._known: dict[_Source, Counted] = {}
+        self._counting: dict[_Source, Future[None]] = {}
+
+    def latest(self, store: PartitionStore, sources: Iterable[str]) -> dict[str, Counted]:
+        """Return the last counts of those of a store's sources that have been counted, after a moment's wait.
+
+        :param sources: stored identifiers. What is too old is counted again, what was never counted first.
+        :raises CoordinationError: when the store did not answer.
+        """
+        wanted = [(store, source) for source in sources]
+        with self._lock:
+            life = max(LIFE, SHARE * sum(known.took for (of, _), known in self._known.items() if of is store))
+            old = [each for each in wanted if self._began(each) + life <= monotonic()]
+            running = [self._begun(each) for each in sorted(old, key=self._began)]
+        for done in wait(running, PATIENCE).done:
+            done.result()
+        with self._lock:
+            return {each[1]: self._known[each] for each in wanted if each in self._known}
+
+    def _began(self, source: _Source) -> float:
+        known = self._known.get(source)
+        return known.began if known else float("-inf")
+
+    def _begun(self, source: _Source) -> Future[None]:
+        """Return the count that is under way: who asks meanwhile waits for the same."""
+        if source not in self._counting:
+            self._counting[source] = self._pool.submit(self._count, source)
+        return self._counting[source]
+
+    def _count(self, source: _Source) -> None:
+        counted: Counted | None = None
+        try:
+            counted = count(*source)
+        finally:
+            with self._lock:
+                del self._counting[source]
+                if counted is not None:
+                    self._known[source] = counted
+
+
+COUNTER: Final = Counter()
+"""The one of this process."""

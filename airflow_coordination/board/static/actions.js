@@ -1,0 +1,121 @@
+// What people do: choose, try, look at what it would fall on, carry out, see what became of it.
+
+import { post } from "./api.js";
+import { Key, Problem, Rows, StateBadge, h, visible } from "./parts.js";
+
+const { useEffect, useRef, useState } = globalThis.React;
+const { Box, Button, HStack, Input, Stack, Text } = globalThis.ChakraUI;
+
+const AT_ONCE = 25; // partitions in one request
+const TOLD = 10; // refusals that are said in full
+const NONE = { matching: 0, fit: 0, refused: 0, refusals: [], samples: [], meant: [], sentence: null };
+
+/** Adds the next portion to what was counted so far. */
+const added = (sum, part) => ({
+  ...part,
+  fit: sum.fit + part.fit,
+  refused: sum.refused + part.refused,
+  refusals: [...sum.refusals, ...part.refusals].slice(0, TOLD),
+  samples: sum.samples.length ? sum.samples : part.samples,
+  meant: [...sum.meant, ...part.meant],
+});
+
+/** Tries `asked` portion by portion, telling `tell` of each, as long as somebody `waits`. */
+async function tryOut(asked, tell, waits) {
+  let sum = NONE;
+  do {
+    const so_far = { after: sum.after, matching: sum.matching, meant: sum.meant.length };
+    sum = added(sum, await post("actions/dry-run", { ...asked, ...so_far }));
+    tell(sum);
+  } while (sum.after && waits());
+}
+
+/** Carries out `asked` on what was counted; what is done stays told if a later request fails. */
+async function carryOut(asked, meant, tell, waits) {
+  let sum = { done: 0, tried: 0, refusals: [], problem: null };
+  while (sum.tried < meant.length && !sum.problem && waits()) {
+    const some = meant.slice(sum.tried, sum.tried + AT_ONCE);
+    const { done, refusals, problem } = await post("actions", { ...asked, meant: some });
+    sum = { done: sum.done + done, tried: sum.tried + some.length, refusals: [...sum.refusals, ...refusals], problem };
+    tell(sum);
+  }
+}
+
+/** Offers actions on `target`: the keys that are named, or all that a filter finds. */
+export function Actions({ offers, place: { store, source }, target }) {
+  const [chosen, choose] = useState(null);
+  return h(Box, { as: "section", "aria-label": "Actions" },
+    h(HStack, { wrap: "wrap", role: "group", "aria-label": "Choose an action" }, offers.map(({ action, does }) =>
+      h(Button, { key: action, size: "xs", variant: action === chosen ? "solid" : "outline", title: does, "aria-pressed": action === chosen,
+        onClick: () => choose(action === chosen ? null : action) }, named(action)))),
+    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, does: offers.find(({ action }) => action === chosen)?.does ?? "" }));
+}
+
+const named = (action) => action[0].toUpperCase() + action.slice(1);
+
+function Form({ asked, target, does }) {
+  const [why, setWhy] = useState("");
+  const [error, setError] = useState("");
+  const [state, setState] = useState({});
+  const here = useRef(true);
+  useEffect(() => {
+    here.current = true;
+    return () => { here.current = false; };
+  }, []);
+  const waits = () => here.current;
+  const set = (some) => waits() && setState((last) => ({ ...last, ...some }));
+  const run = async (work) => {
+    set({ busy: true, problem: null });
+    await work().catch((problem) => set({ problem }));
+    set({ busy: false });
+  };
+  const dryRun = (event) => {
+    event.preventDefault();
+    setState({});
+    run(() => tryOut({ ...asked, ...narrowed(target, error) }, (found) => set({ found }), waits));
+  };
+  const goOn = () => run(() => carryOut({ ...asked, why }, state.found.meant, (result) => set({ result }), waits));
+  const { busy, found, result, problem } = state;
+  return h(Stack, { borderWidth: 1, borderRadius: "md", p: 3, mt: 2, gap: 3, "aria-busy": Boolean(busy) },
+    does && h(Text, null, `${does}.`),
+    h("form", { onSubmit: dryRun }, h(HStack, { wrap: "wrap", alignItems: "end" },
+      h(Field, { label: "Why (kept with each partition)", value: why, set: setWhy, required: true }),
+      target.filter && h(Field, { label: "Only with this in the last error", value: error, set: (text) => { setError(text); setState({}); } }),
+      h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"))),
+    h(Box, { "aria-live": "polite" },
+      found && h(Found, { found, busy: busy && !result, action: asked.action }),
+      found && !found.after && found.meant.length > 0 && !result &&
+        h(Button, { size: "sm", mt: 2, colorPalette: "brand", disabled: busy || !why.trim(), onClick: goOn }, `${named(asked.action)} ${found.meant.length} partition(s)`),
+      result && h(Result, { result, action: asked.action, of: found.meant.length }),
+      problem && h(Problem, { login: problem.login }, problem.message)));
+}
+
+const narrowed = ({ keys, filter }, error) => (keys ? { keys } : { filter: { ...filter, ...(error ? { error_like: error } : {}) } });
+
+const Field = ({ label, value, set, required }) => h(Box, { as: "label", flex: "1 1 16rem", fontSize: "sm" }, label,
+  h(Input, { size: "sm", value, required, maxLength: 1000, onChange: (event) => set(event.target.value) }));
+
+function Found({ found, busy, action }) {
+  const { sentence, matching, samples, fit, meant, refusals, refused, after } = found;
+  return h(Stack, { gap: 2 },
+    h(Text, null, sentence ? visible(sentence) : after && `${matching.toLocaleString()} found so far${busy ? " …" : "; counting was not finished."}`),
+    samples.length > 0 && h(Rows, { heads: ["Key", "State", "Owner", "Last error", ...(samples.some(isAtStake) ? ["Output at stake"] : [])],
+      rows: samples.map((one) => [one.key, h(Key, { text: one.key }), h(StateBadge, { state: one.status }), visible(one.owner ?? ""),
+        h(Text, { lineClamp: 2 }, visible(one.last_error ?? "")), ...(samples.some(isAtStake) ? [`${one.rows ?? 0} rows ${visible(one.datasets ?? "")}`] : [])]) }),
+    !after && h(Text, { fontWeight: "bold" }, `Dry run: would ${action} ${fit} of ${meant.length}. Nothing was changed.`),
+    h(Refusals, { refusals, more: refused - refusals.length }));
+}
+
+const isAtStake = ({ rows }) => typeof rows === "number";
+
+function Result({ result: { done, tried, refusals, problem }, action, of }) {
+  return h(Stack, { gap: 2, role: "status" },
+    h(Text, { fontWeight: "bold" }, tried < of && !problem ? `${tried} of ${of} …` : `Done: ${action} ${done} of ${of}.`),
+    problem && h(Problem, null, `${problem} ${of - done - refusals.length} were not tried.`),
+    h(Refusals, { refusals: refusals.slice(0, TOLD), more: refusals.length - TOLD }));
+}
+
+function Refusals({ refusals, more }) {
+  return h(Box, null, refusals.map(({ key, reason }) => h(Text, { key, fontSize: "sm", color: "fg.error" }, visible(reason))),
+    more > 0 && h(Text, { fontSize: "sm" }, `${more} more were refused.`));
+}

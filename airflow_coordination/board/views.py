@@ -1,0 +1,152 @@
+"""What was read, in the words of the API."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+from airflow_coordination.board.counting import Counted
+from airflow_coordination.board.models import (
+    EventView,
+    ExplanationView,
+    HeadView,
+    HoldingView,
+    Numbers,
+    Offer,
+    PartitionRow,
+    PartitionView,
+    SourceView,
+    State,
+    TaskView,
+)
+from airflow_coordination.board.visibility import VisibleSource
+from airflow_coordination.leases.explaining.explanation import Explanation
+from airflow_coordination.leases.explaining.facts import MOST_HEADS
+from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.monitoring.acting import offered
+from airflow_coordination.monitoring.owners import Holding
+from airflow_coordination.monitoring.states import by_state
+from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.monitoring.timeline import Event, Timeline
+
+
+def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -> SourceView:
+    """Return a source, in numbers if it was counted."""
+    prefix, name, _ = split_source(seen.identifier)
+    return SourceView(
+        store=connection,
+        source=seen.identifier,
+        name=name,
+        prefix=prefix,
+        dags=sorted(seen.dags),
+        may_act=seen.may_act,
+        numbers=_numbers(counted) if counted else None,
+    )
+
+
+def _numbers(counted: Counted) -> Numbers:
+    outlook = counted.outlook
+    return Numbers(
+        counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
+        claimable=outlook.claimable,
+        overdue=outlook.overdue,
+        next_due=outlook.next_due,
+        now=counted.now,
+        counted_at=counted.at,
+    )
+
+
+def row(partition: Partition, now: datetime) -> PartitionRow:
+    """Return a partition in a list.
+
+    :param now: the store's clock.
+    """
+    return PartitionRow.model_validate(summary(partition, now))
+
+
+def holding_view(held: Holding) -> HoldingView:
+    """Return one partition in somebody's hands."""
+    return HoldingView(
+        key=held.key,
+        owner=held.owner,
+        task=_task(held.owner),
+        since=held.since,
+        wrote_at=held.wrote_at,
+        heard=held.heard,
+        expires_at=held.expires_at,
+        expired=held.expired,
+        application=_text(held.facts.get("application")),
+        spark_url=_address(held.facts.get("url")),
+    )
+
+
+def _event_view(event: Event) -> EventView:
+    facts = dict(event.owner_facts)
+    return EventView(
+        at=event.at,
+        since=event.since,
+        what=event.what,
+        who=event.who,
+        task=_task(event.who),
+        why=event.why,
+        rows=event.tenure.rows if event.tenure else None,
+        application=_text(facts.get("application")),
+        spark_url=_address(facts.get("url")),
+    )
+
+
+def _task(owner: str | None) -> TaskView | None:
+    found = Owner(owner).instance if owner else None
+    return TaskView(**asdict(found)) if found else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _address(value: object) -> str | None:
+    """Return what a driver has said of its address, if a browser only goes there by it."""
+    text = _text(value) or ""
+    return text if text.startswith(("http://", "https://")) else None
+
+
+def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
+    """Return what the user may do to a partition, or to any; nothing where the user may not act."""
+    if not seen.may_act:
+        return []
+    return [Offer(action=action, does=does) for action, does in offered(partition).items()]
+
+
+def partition_view(
+    store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, happened: Timeline, now: datetime
+) -> PartitionView:
+    """Return one partition with what happened to it and its head records."""
+    return PartitionView(
+        summary=row(found, now),
+        explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
+        offers=offers(seen, found),
+        priority=found.priority,
+        fence=str(found.fence) if found.fence else None,
+        max_lost_leases=found.max_lost_leases,
+        payload=found.payload_text,
+        progress=found.progress_text,
+        available_at=found.available_at,
+        reopen_at=found.reopen_at,
+        created_at=found.created_at,
+        updated_at=found.updated_at,
+        events=[_event_view(event) for event in happened.events],
+        heads=[
+            HeadView(
+                dataset=head.dataset,
+                blocks=len(head.blocks),
+                rows=head.rows,
+                bytes=head.bytes,
+                token=head.token,
+                published_at=head.published_at,
+            )
+            for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
+        ],
+    )

@@ -1,0 +1,73 @@
+"""What a user sees of a store: what may not be seen cannot be told from what is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+
+from airflow_coordination.board.permissions import Permissions
+from airflow_coordination.board.stores import connections, opened
+from airflow_coordination.hooks.telemetry import TaggedStats
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.creation import dags_of
+from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.port import PartitionStore
+
+
+class NotVisibleError(Exception):
+    """There is no such thing, or none that this user may see: the two cannot be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleSource:
+    """A source that the user may see.
+
+    :param identifier: as the store has it.
+    :param dags: those that registered it.
+    :param may_act: whether the user may also change its partitions.
+    """
+
+    identifier: str
+    dags: frozenset[str]
+    may_act: bool
+
+
+def coordinator_of(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> SourceCoordinator:
+    """Return what acts and reads in a source for a user."""
+    prefix, name, _ = split_source(seen.identifier)
+    return SourceCoordinator(store, name, user.get_id(), prefix, metrics=TaggedStats({"source": name}))
+
+
+def visible_sources(user: BaseUser, store: PartitionStore) -> list[VisibleSource]:
+    """Return the sources of a store that a user sees, by name: those of its deployment, where it is told apart."""
+    registered = [
+        (identifier, dags_of(facts))
+        for identifier, facts in store.sources()
+        if store.partition_prefix in (None, split_source(identifier)[0])
+    ]
+    permissions = Permissions(user, (dag for _, dags in registered for dag in dags))
+    return [
+        VisibleSource(identifier, dags, permissions.may_act(dags))
+        for identifier, dags in registered
+        if permissions.may_see(dags)
+    ]
+
+
+@contextmanager
+def open_visible(user: BaseUser, connection: str, source: str) -> Iterator[tuple[PartitionStore, VisibleSource]]:
+    """Open a store at one of its sources.
+
+    :raises NotVisibleError: when the board does not show such a store, or the user does not see such a source.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    if connection not in connections():
+        raise NotVisibleError
+    with opened(connection) as store:
+        for seen in visible_sources(user, store):
+            if seen.identifier == source:
+                yield store, seen
+                return
+        raise NotVisibleError

@@ -1,0 +1,94 @@
+"""What people do to partitions: tried first, carried out only on what was counted, and told one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Final, TypeVar
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError
+from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.people import moved_on
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.transitions import TRANSITIONS, Event
+from airflow_coordination.leases.writes import Action
+
+TOLD: Final = 10
+"""So many refusals are said in full."""
+OFFERED: Final = {
+    Action.RELEASE: "Take a partition from its owner; whatever the owner still writes does not count",
+    Action.REOPEN: "Make a closed or parked partition claimable now",
+    Action.PARK: "Set a partition aside until a person reopens it; its owner, if any, loses the lease",
+    Action.RESET: "Start a partition afresh, completed ones too; its output stays until it is replaced",
+    Action.RETRACT: "Take back what a partition has published: readers do not see it any more",
+}
+"""What people are offered, each with what it does."""
+
+Each = TypeVar("Each")
+
+
+def each(items: Iterable[Each], do: Callable[[Each], object]) -> Iterator[CoordinationError | None]:
+    """Do something with every item; yield ``None``, or why that one was refused, which keeps no other from it."""
+    for item in items:
+        try:
+            do(item)
+            yield None
+        except CoordinationError as error:
+            yield error
+
+
+def offered(partition: Partition | None = None) -> dict[Action, str]:
+    """Return what people are offered: of a partition, what fits its status."""
+    return {
+        action: does
+        for action, does in OFFERED.items()
+        if partition is None or partition.status in TRANSITIONS[Event[action.name]]
+    }
+
+
+def carry_out(coordinator: SourceCoordinator, action: Action, seen: Partition, by: str, why: str) -> Partition:
+    """Do ``action`` to a partition as it was seen, and return it as it is afterwards.
+
+    :param by: who asks for it, for the audit.
+    :param why: the reason, for the audit.
+    :raises PartitionUpdateError: when it does not fit, or the partition changed since.
+    """
+    act: Callable[..., Partition] = getattr(coordinator, action.value)
+    return act(seen.key, by=by, why=why, seen=seen)
+
+
+def stamp(partition: Partition) -> str:
+    """Return what an action is conditioned on, as a short text: it outlives a renewal, and nothing else.
+
+    These are the fields of the rule ``ACT`` of the store; who has nothing but this text can still say what was seen.
+    """
+    held = partition.status is PartitionStatus.ASSIGNED
+    last = partition.nonce if held else partition.last_op
+    return sha256(f"{partition.status} {partition.token} {last}".encode()).hexdigest()[:32]
+
+
+def as_counted(coordinator: SourceCoordinator, action: Action, key: str, stamped: str) -> Partition:
+    """Return a partition if it still is what was counted.
+
+    :param stamped: its :func:`stamp` then.
+    :raises PartitionNotFoundError: when there is none any more.
+    :raises PartitionUpdateError: when it changed, saying what it is now.
+    """
+    now = coordinator.partition(key)
+    if now is None:
+        raise PartitionNotFoundError(key, coordinator.source)
+    if stamp(now) != stamped:
+        raise moved_on(action, now)
+    return now
+
+
+def at_stake(store: PartitionStore, action: Action, partition: Partition) -> dict[str, str | int | None]:
+    """Return the datasets and rows that a retract takes back; nothing for other actions."""
+    if action is not Action.RETRACT:
+        return {}
+    heads = [head for head in every_head(store, partition.source, key=partition.key) if head.blocks]
+    datasets = ", ".join(sorted(head.dataset for head in heads))
+    return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}

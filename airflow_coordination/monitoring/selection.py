@@ -1,0 +1,125 @@
+"""Which partitions a person acts on: those named one by one, or all that a filter finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.monitoring.states import by_state, wanted
+
+SAMPLE: Final = 5
+"""So many of what a filter finds are shown."""
+AT_ONCE: Final = 1000
+"""So many are meant at once, unless somebody asks for more."""
+_PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a person narrows the partitions of a source by. What is ``None`` narrows nothing.
+
+    :param state: a status, or ``PARKED``.
+    :param error_like: a part of the last error; upper and lower case are the same.
+    :param key_prefix: what the keys begin with.
+    """
+
+    state: str | None = None
+    error_like: str | None = None
+    key_prefix: str | None = None
+
+    def __bool__(self) -> bool:
+        return any(value is not None for value in (self.state, self.error_like, self.key_prefix))
+
+    def __str__(self) -> str:
+        said = (
+            self.state and f"are {self.state}",
+            self.error_like and f"have a last error with {self.error_like!r} in it",
+            self.key_prefix and f"have a key that begins with {self.key_prefix!r}",
+        )
+        return " and ".join(filter(None, said))
+
+    @property
+    def only_state(self) -> str | None:
+        """The state, if it narrows by nothing else: that much is counted without being read."""
+        return self.state if self.error_like is None and self.key_prefix is None else None
+
+    def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read."""
+        status, parked = wanted(self.state)
+        return coordinator.partitions(status, after, limit, parked=parked, prefix=self.key_prefix)
+
+    def finds(self, partition: Partition) -> bool:
+        """Return whether it finds one of a page."""
+        return self.error_like is None or self.error_like.casefold() in (partition.last_error or "").casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The partitions that are meant, as the person saw them: each action is conditioned on that.
+
+    :param partitions: those named, or the first ones found.
+    :param matching: how many the filter finds altogether.
+    :param scope: what the filter says, empty where partitions are named.
+    :param after: the key above which counting has to go on; ``None`` when everything was counted.
+    """
+
+    partitions: Sequence[Partition]
+    matching: int
+    scope: str = ""
+    after: str | None = None
+
+    @property
+    def shown(self) -> Sequence[Partition]:
+        """Return all that were named, or a few of what was found."""
+        return self.partitions[:SAMPLE] if self.scope else self.partitions
+
+
+def count(
+    coordinator: SourceCoordinator, chosen: Filter, after: str | None, limit: int, rows: int | None = None
+) -> Selection:
+    """Count what a filter finds, and take the first ones of it.
+
+    :param after: start above this key.
+    :param limit: how many are taken.
+    :param rows: stop after having read so many; the result says where to go on.
+    """
+    if chosen.only_state and after is None and 0 < limit <= _PAGE:
+        return _counted_by_index(coordinator, chosen, chosen.only_state, limit)
+    kept: list[Partition] = []
+    matching = 0
+    while rows is None or rows > 0:
+        size = _PAGE if rows is None else min(_PAGE, rows)
+        page = chosen.page(coordinator, after, size)
+        found = list(filter(chosen.finds, page))
+        matching += len(found)
+        kept += found[: limit - len(kept)]
+        if len(page) < size:
+            return Selection(kept, matching, str(chosen))
+        after, rows = page[-1].key, None if rows is None else rows - size
+    return Selection(kept, matching, str(chosen), after)
+
+
+def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int) -> Selection:
+    page = chosen.page(coordinator, None, limit)
+    if len(page) < limit:
+        return Selection(page, len(page), str(chosen))
+    whole = by_state(coordinator.counts(), coordinator.outlook())[state]
+    return Selection(page, max(whole, len(page)), str(chosen))
+
+
+def sentence(source: str, scope: str, matching: int, meant: int) -> str:
+    """Return how much a filter finds, how much of it is shown, and how much of it is meant at once.
+
+    :param scope: what the filter says.
+    :param matching: how many it finds.
+    :param meant: how many of them are meant.
+    """
+    said = f"{matching} partition(s) of source {source} {scope}."
+    if matching > (few := min(meant, SAMPLE)):
+        said += f" These are the first {few} by key."
+    if matching > meant:
+        said += f" At most {meant} are meant at once"
+    return said

@@ -1,0 +1,96 @@
+"""What one request of the board reads of a large source: as many rows as one can look at, however many there are."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from fastapi.testclient import TestClient
+
+from airflow_coordination.board.acting import ROWS
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from tests.engines.postgres import fresh_database
+from tests.integration.board.conftest import OPEN_DAG, OURS
+from tests.integration.stores.filling import SOURCE, fill
+
+pytestmark = pytest.mark.slow
+NUMBER = 50_000
+HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
+_READ = "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = %s"
+_OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name = 'airflow-coordination'"""
+
+
+@pytest.fixture(scope="module")
+def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
+    """A store with many partitions, of which none is changed."""
+    from airflow_coordination.stores import open_store
+
+    with fresh_database(postgres_cluster, postgres_template) as url:
+        fill(url, NUMBER)
+        store = open_store(url)
+        SourceCoordinator(store, SOURCE, "somebody").register_dag(OPEN_DAG)
+        store.close()
+        yield url
+
+
+@pytest.fixture
+def store(url: str, monkeypatch: pytest.MonkeyPatch) -> PartitionStore:
+    """The store that the board opens."""
+    from airflow_coordination.hooks.coordination import CoordinationHook
+
+    monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps({"conn_type": "coordination", "host": url}))
+    return CoordinationHook().get_conn()
+
+
+@pytest.fixture
+def rows(url: str, store: PartitionStore) -> Iterator[Callable[[], int]]:
+    """Return how many rows of the partitions' table the server says were read: a session tells it when it ends."""
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
+
+        def read() -> int:
+            store.close()
+            while elsewhere.execute(_OTHERS).fetchall() != [(0,)]:
+                time.sleep(0.01)
+            [(found,)] = elsewhere.execute(_READ, ["coordination_partitions"]).fetchall()
+            return int(found)
+
+        yield read
+
+
+GETS = {
+    "sources": {},
+    "partitions": {"limit": 1000},
+    **{f"partitions?status={state}": {"status": state, "limit": 1000} for state in ("COMPLETED", "CLOSED", "PARKED")},
+    "partitions?prefix": {"prefix": "k0000", "after": "k000025000", "limit": 1000},
+    "owners": {"limit": 1000},
+    **{f"partition?key={key}": {"key": key} for key in ("k000000006", "k000000998", "k000000999", "k000025008")},
+}
+FILTERS = {
+    "all that are done": {"status": "COMPLETED"},
+    "an error that nothing has": {"status": "CLOSED", "error_like": "no such error"},
+    "a beginning that all have": {"key_prefix": "k0"},
+}
+
+
+@pytest.mark.parametrize("asked", GETS)
+def test_a_look_reads_few_rows(client: TestClient, token, rows, asked):
+    client.headers["Authorization"] = f"Bearer {token('viewer', [])}"
+    before = rows()
+    answer = client.get(f"/api/v1/{asked.partition('?')[0]}", params={**HERE, **GETS[asked]})
+    assert answer.status_code == 200, answer.text
+    assert rows() - before <= ROWS
+
+
+@pytest.mark.parametrize("asked", FILTERS)
+def test_a_dry_run_reads_few_rows(client: TestClient, token, rows, asked):
+    headers = OURS | {"Authorization": f"Bearer {token('user', [])}"}
+    before = rows()
+    body = {**HERE, "action": "park", "filter": FILTERS[asked]}
+    answer = client.post("/api/v1/actions/dry-run", headers=headers, json=body)
+    assert answer.status_code == 200, answer.text
+    assert rows() - before <= ROWS + 1  # the key that is the beginning itself is looked for, too

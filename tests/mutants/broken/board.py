@@ -1,0 +1,145 @@
+"""Mutants of the board: who sees what, and on what an action falls."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+
+def _board(test: str) -> Tested:
+    return Tested(f"tests/integration/board/{test}")
+
+
+def _monitoring(test: str) -> Tested:
+    return Tested(f"tests/unit/monitoring/{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "every viewer counts for himself",
+        "board.counting",
+        "        if source not in self._counting:\n            self._counting",
+        "        if True:\n            self._counting",
+        "many who look at once cost many counts",
+        _board("test_counting.py::test_many_who_look_at_once_cost_one_count"),
+    ),
+    Mutant(
+        "a dear count is kept no longer",
+        "board.counting",
+        "max(LIFE, SHARE * sum(known.took for (of, _), known in self._known.items() if of is store))",
+        "LIFE",
+        "a store that counts slowly does nothing else",
+        _board("test_counting.py::test_a_count_is_kept_as_long_as_it_is_dear"),
+    ),
+    Mutant(
+        "what was counted is counted first",
+        "board.counting",
+        "sorted(old, key=self._began)",
+        "old",
+        "of many sources the last ones are never counted",
+        _board("test_counting.py::test_what_was_never_counted_comes_first"),
+    ),
+    Mutant(
+        "what no DAG holds is everybody's",
+        "board.permissions",
+        'self._may("GET", dag) for dag in known) if known else self._may_edit_all',
+        'self._may("GET", dag) for dag in known) if known else True',
+        "keys of a source whose DAG was removed are shown to everybody",
+        _board("test_access.py::test_a_source_without_a_dag_that_exists_is_not_there"),
+    ),
+    Mutant(
+        "all DAGs are those of no team",
+        "board.permissions",
+        "teams = (None, *sorted(Team.get_all_team_names()))",
+        "teams = (None,)",
+        "another team's editor acts on a source whose DAG was removed",
+        _board("test_access.py::test_a_source_without_a_dag_that_exists_is_not_there"),
+    ),
+    Mutant(
+        "a removed DAG forbids for ever",
+        "board.permissions",
+        'return all(self._may("PUT", dag) for dag in known) if known',
+        'return all(dag in known and self._may("PUT", dag) for dag in dags) if known',
+        "nobody can act on a source of two DAGs when one was removed",
+        _board("test_access.py::test_a_dag_that_was_removed_forbids_nothing"),
+    ),
+    Mutant(
+        "the tag says nothing of the body",
+        "board.conditional",
+        "sha256(response.body)",
+        "sha256(request.url.path.encode())",
+        "a change is never seen, and one user's tag is another's",
+        _board("test_conditional.py::test_a_change_is_sent"),
+    ),
+    Mutant(
+        "whoever sees may act",
+        "board.acting",
+        "if not seen.may_act:",
+        "if not seen:",
+        "a viewer releases and resets partitions",
+        _board("test_access.py::test_who_may_only_look_is_told_what_it_takes"),
+    ),
+    Mutant(
+        "the browser is not asked who sends",
+        "board.same_origin",
+        'if sender != "same-origin":',
+        'if sender == "cross-site":',
+        "a page of a sister domain acts in the name of whoever looks at it",
+        _board("test_access.py::test_another_site_s_page_changes_nothing"),
+    ),
+    Mutant(
+        "the header is not asked for",
+        "board.same_origin",
+        'if action != "1":',
+        'if action not in (None, "1"):',
+        "a form of another site acts in the name of whoever looks at it",
+        _board("test_access.py::test_another_site_s_page_changes_nothing"),
+    ),
+    Mutant(
+        "the answer names the store's host",
+        "board.acting",
+        "reason=_UNKNOWN if isinstance(error, OutcomeUnknownError) else str(error)",
+        "reason=str(error)",
+        "hosts and engines are told to whoever may act",
+        _board("test_acting.py::test_what_a_store_that_stops_answering_leaves_undone_is_said"),
+    ),
+    Mutant(
+        "any address may be followed",
+        "board.views",
+        'return text if text.startswith(("http://", "https://")) else None',
+        "return text or None",
+        "a driver's word runs a script in the browser of whoever clicks on it",
+        _board("test_reading.py::test_only_an_address_of_a_page_is_given_to_follow"),
+    ),
+    Mutant(
+        "one deployment shows another's sources",
+        "board.visibility",
+        "if store.partition_prefix in (None, split_source(identifier)[0])",
+        "if True",
+        "sources of a deployment that is kept apart are shown",
+        _board("test_reading.py::test_the_sources_of_another_deployment_are_not_shown"),
+    ),
+    Mutant(
+        "a dry run reads the whole source",
+        "board.acting",
+        "max(0, AT_ONCE - asked.meant), ROWS)",
+        "max(0, AT_ONCE - asked.meant))",
+        "one request takes as long as the source is large",
+        Tested("tests/integration/board/test_rows.py::test_a_dry_run_reads_few_rows", postgresql=True),
+    ),
+    Mutant(
+        "a stamp of the status only",
+        "monitoring.acting",
+        'f"{partition.status} {partition.token} {last}"',
+        'f"{partition.status}"',
+        "people: an action falls on a partition that is not any more what the person saw",
+        _monitoring("test_acting.py::test_what_moved_on_is_refused_with_what_it_is_now"),
+    ),
+    Mutant(
+        "counted by index where more is asked",
+        "monitoring.selection",
+        "return self.state if self.error_like is None and self.key_prefix is None else None",
+        "return self.state",
+        "people: more partitions are said to be meant than are",
+        _monitoring("test_selection.py::test_a_state_with_more_to_it_is_not_counted_by_index"),
+    ),
+)
