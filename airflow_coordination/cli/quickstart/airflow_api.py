@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import urllib.request
 from dataclasses import dataclass
+from http.client import NOT_FOUND
 from typing import Any, Final
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 
 _COMPONENTS: Final = ("metadatabase", "scheduler", "triggerer", "dag_processor")
@@ -27,6 +29,16 @@ class AirflowApi:
         health = self._call("GET", "/api/v2/monitor/health")
         return all((health.get(name) or {}).get("status") == "healthy" for name in _COMPONENTS)
 
+    def let_go(self, dag: str) -> bool:
+        """Switch a DAG on; return whether Airflow knows it already."""
+        try:
+            self._send("PATCH", f"/api/v2/dags/{dag}", {"is_paused": False})
+        except HTTPError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return True
+
     def import_errors(self) -> list[str]:
         """Return what kept DAG files from being read."""
         return [error["stack_trace"] for error in self._get("/api/v2/importErrors")["import_errors"]]
@@ -46,10 +58,13 @@ class AirflowApi:
         return [str(each["key"]) for each in self._get(f"/coordination/api/v1/partitions?{query}")["partitions"]]
 
     def _get(self, path: str) -> Any:
+        return self._send("GET", path)
+
+    def _send(self, method: str, path: str, body: Any = None) -> Any:
         if self._token is None:
             login = {"username": "admin", "password": self.password}
             self._token = self._call("POST", "/auth/token", login)["access_token"]
-        return self._call("GET", path, token=self._token)
+        return self._call(method, path, body, self._token)
 
     def _call(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
         content = None if body is None else json.dumps(body).encode()

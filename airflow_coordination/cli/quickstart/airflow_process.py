@@ -98,7 +98,8 @@ class OwnAirflow:
             "CORE__LOAD_EXAMPLES": "False",
             "CORE__EXECUTOR": "LocalExecutor",
             "CORE__PARALLELISM": "4",  # more is too much for SQLite
-            "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+            # A task that starts before the API server listens has failed, so the DAG is let go only then.
+            "CORE__DAGS_ARE_PAUSED_AT_CREATION": "True",
             "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{api}/execution/",
             "CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
             "CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.home / _PASSWORDS),
@@ -109,6 +110,7 @@ class OwnAirflow:
             "LOGGING__WORKER_LOG_SERVER_PORT": worker_logs,
             "LOGGING__TRIGGER_LOG_SERVER_PORT": trigger_logs,
             "SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": health,
+            "WORKERS__EXECUTION_API_TIMEOUT": "30",
             "DAG_PROCESSOR__REFRESH_INTERVAL": "10",  # so long a new file waits
         }
         inherited = {name: text for name, text in os.environ.items() if not name.startswith("AIRFLOW")}

@@ -42,6 +42,7 @@ def run(airflow: OwnAirflow, store_url: str) -> None:
         say(f"Airflow starts, with its home in {airflow.home}. That takes 15 to 60 seconds.")
         waiting.until(api.is_healthy, "Airflow is not ready")
         say(f"Airflow is ready: {airflow.url}  user admin  password {airflow.password}")
+        waiting.until(lambda: api.let_go(example.FOLDER) or _trouble(api, airflow), "Airflow does not know the DAG")
         with closing(open_store(store_url)) as store:
             seen = _Seen(store)
             waiting.until(lambda: seen.completed() or _trouble(api, airflow), "no partition is completed")

@@ -43,17 +43,23 @@ def process():
 @pytest.fixture
 def answers():
     """Give the answers of a server that stands in for Airflow's; return a client of it."""
+    bodies: list[object] = []
     given: dict[str, object] = {"/auth/token": {"access_token": "t"}}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            content = json.dumps(given[self.path.partition("?")[0]]).encode()
-            self.send_response(200)
+            found = given.get(self.path.partition("?")[0])
+            content = json.dumps(found).encode()
+            self.send_response(404 if found is None else 200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
 
         def do_POST(self):
+            self.do_GET()
+
+        def do_PATCH(self):
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.do_GET()
 
         def log_message(self, *_):
@@ -66,6 +72,7 @@ def answers():
         given.update({path.replace("__", "/"): value for path, value in more.items()})
         return AirflowApi(f"http://127.0.0.1:{server.server_port}", "secret")
 
+    answer.bodies = bodies
     yield answer
     server.shutdown()
     server.server_close()
@@ -139,6 +146,14 @@ ALL = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 def test_it_is_ready_when_every_part_is(answers, sick, healthy):
     health = {name: {"status": "unhealthy" if name == sick else "healthy"} for name in ALL}
     assert answers(__api__v2__monitor__health=health).is_healthy() is healthy
+
+
+def test_the_dag_is_let_go_as_soon_as_it_is_known(answers):
+    api = answers()
+    assert api.let_go("coordination_quickstart") is False
+    answers(__api__v2__dags__coordination_quickstart={"is_paused": False})
+    assert api.let_go("coordination_quickstart") is True
+    assert answers.bodies == [{"is_paused": False}] * 2
 
 
 def test_a_dag_that_cannot_be_read(answers, airflow):
