@@ -20,6 +20,8 @@ _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
 _KIT = _ROOT / "tests" / "conformance"
 _ENGINES = {"slow", "postgres", "dynamodb", "spark", "system"}
+_MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
+_TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,8 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _check_folder(item: pytest.Item) -> None:
-    """Refuse a test that no part of ``make test`` would run: it looks for slow ones outside ``tests/unit`` only."""
-    needs = sorted({mark.name for mark in item.iter_markers()} & _ENGINES)
+    """Refuse a test that no part of ``make test`` would run: it looks for slow and timed ones in some places."""
+    marks = {mark.name for mark in item.iter_markers()}
+    needs = sorted(marks & _ENGINES)
+    if "timed" in marks and not any(item.path.is_relative_to(place) for place in _TIMED):
+        raise pytest.UsageError(f"{item.nodeid} is timed, so the Makefile's TIMED must have its file")
     if needs and _UNIT in item.path.parents:
         raise pytest.UsageError(f"{item.nodeid} is {', '.join(needs)}, so it does not belong into tests/unit")
 

@@ -15,6 +15,7 @@ MODULES = {
     "sqlite": "benchmarks.sqlite.cycle",
     "memory": "benchmarks.memory",
     "history": "benchmarks.postgresql.history",
+    "plugin": "benchmarks.plugin",
     "views": "benchmarks.postgresql.views",
     "growth": "benchmarks.growth",
     "overhead": "benchmarks.spark.overhead",

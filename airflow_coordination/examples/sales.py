@@ -11,6 +11,7 @@ new month is worked on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,14 @@ def monthly_files(state: dict[str, Any]) -> Iterator[PartitionIdentifier]:
         yield PartitionIdentifier(path.stem, payload={"path": str(path)})
 
 
-with DAG("coordination_quickstart", schedule="@once", catchup=False, max_active_runs=1, doc_md=__doc__):
+with DAG(
+    "coordination_quickstart",
+    schedule="@once",
+    catchup=False,
+    max_active_runs=1,
+    default_args={"retries": 2, "retry_delay": timedelta(seconds=5)},
+    doc_md=__doc__,
+):
     create = CreatePartitionsOperator(
         task_id="create_partitions", source=SOURCE, coordination_conn_id=STORE, supplier=monthly_files
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.documents import decode_object, decode_progress, encode_payload
@@ -14,6 +14,10 @@ from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.status import PartitionStatus, Rank
+
+SAME_MOMENT: Final = timedelta(seconds=1)
+"""How far a start may lie before the ending before it: a statement that waited for a row is as old as its arrival, and
+the clocks of two hosts on DynamoDB differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +116,20 @@ class Partition:
 
     @property
     def owner_facts(self) -> dict[str, Any]:
-        """What the driver that holds it has said of itself, such as its Spark application; empty when nothing."""
-        return facts_of(self.owner_details)
+        """What the driver that holds it has said of itself, such as its Spark application; empty when nothing.
+
+        Older code leaves what the driver of a tenure before has said, and its start with it.
+        """
+        return {} if self.acquired_at is not None and self.held_since is None else facts_of(self.owner_details)
+
+    @property
+    def held_since(self) -> datetime | None:
+        """Since when its owner holds it; ``None`` when nobody does or older code has acquired it.
+
+        That leaves the start of a tenure before, which lies before the last ending.
+        """
+        last = self.endings[-1].at if self.acquired_at and self.endings else None
+        return None if last and is_stale(self.acquired_at, last) else self.acquired_at
 
     @property
     def fence(self) -> Fence | None:
@@ -159,3 +175,12 @@ class Partition:
         """The remembered endings, oldest first."""
         parsed = (Ending.parse(entry) for entry in self.ring if entry)
         return tuple(sorted(parsed, key=lambda ending: ending.fence.token))
+
+
+def is_stale(start: datetime | None, ended: datetime) -> bool:
+    """Return whether a start was left there by a tenure that older code has followed.
+
+    :param start: of a tenure, as it is stored.
+    :param ended: when the tenure before it ended.
+    """
+    return start is not None and start < ended - SAME_MOMENT

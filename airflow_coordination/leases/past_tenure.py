@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.owner_details import facts_of
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.partition import Partition, is_stale
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 
@@ -94,8 +94,8 @@ def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list
     """Return a partition's past tenures, oldest first: those that are stored, and those that only its ring knows.
 
     Older code ends tenures without a row, DynamoDB writes rows after the ending, and a history may be off; the ring
-    holds the last eight endings in any case. A start that lies before the ending before it was left by a tenure that
-    older code has followed: it is unknown.
+    holds the last eight endings in any case. A start that lies before the ending before it, and not only by a moment,
+    was left by a tenure that older code has followed: it is unknown, and so is what the driver has said of itself.
     """
     by_fence = {past.fence: past for past in stored}
     for ending in partition.endings if partition else ():
@@ -123,6 +123,6 @@ def _from_ring(partition: Partition, ending: Ending) -> PastTenure:
 def _with_known_starts(tenures: Sequence[PastTenure]) -> list[PastTenure]:
     known: list[PastTenure] = []
     for past in tenures:
-        stale = known and past.acquired_at is not None and past.acquired_at < known[-1].ended_at
-        known.append(replace(past, acquired_at=None) if stale else past)
+        stale = known and is_stale(past.acquired_at, known[-1].ended_at)
+        known.append(replace(past, acquired_at=None, owner_details=None) if stale else past)
     return known

@@ -16,6 +16,8 @@ from airflow_coordination.leases.writes import Act, Action, End
 
 MAX_HISTORY_ERROR: Final = 500
 """Characters of an error that the history keeps of each failure."""
+MAX_COUNT: Final = 2**63 - 1
+"""What a column of a database holds: a sum over datasets may be larger, and must not refuse the ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ def of_ending(w: End) -> Iterator[Record]:
     """Yield what an owner's ending writes: the tenure, and what it publishes."""
     if holds_partitions(w.source):
         failed = w.outcome is Outcome.FAILED and w.last_error
-        yield TenureEnded(failed[:MAX_HISTORY_ERROR] if failed else None, w.rows, w.bytes)
+        error = failed[:MAX_HISTORY_ERROR] if failed else None
+        yield TenureEnded(error, min(w.rows, MAX_COUNT), min(w.bytes, MAX_COUNT))
     if w.heads:
         yield PutHeads(w.heads)
 

@@ -90,7 +90,7 @@ def _holding(partition: Partition, now: datetime) -> Holding:
         key=partition.key,
         owner=partition.owner or "",
         fence=partition.fence,
-        since=_since(partition),
+        since=began(partition),
         wrote_at=partition.updated_at,
         heard=partition.confirmed or partition.last_op != partition.nonce,
         expires_at=ends,
@@ -99,15 +99,15 @@ def _holding(partition: Partition, now: datetime) -> Holding:
     )
 
 
-def _since(partition: Partition) -> datetime | None:
-    """Return when a tenure began, as far as the partition tells.
+def began(partition: Partition) -> datetime | None:
+    """Return when the running tenure began, as far as the partition tells.
 
-    Where older code has acquired it: until its owner writes, that was the last write; and who takes a partition over
-    ends the tenure before in that step. A start before the ending before it is what older code has left there.
+    Until its owner writes, that was the last write. Where older code has acquired it: who takes a partition over ends
+    the tenure before in that step.
     """
     if partition.last_op == partition.nonce:
         return partition.updated_at
+    if partition.held_since is not None:
+        return partition.held_since
     last = partition.ending_at(partition.token - 1)
-    if partition.acquired_at and not (last and last.at and partition.acquired_at < last.at):
-        return partition.acquired_at
     return last.at if last is not None and last.op == partition.nonce else None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.monitoring.owners import began
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,8 @@ def timeline(coordinator: SourceCoordinator, key: str, limit: int = 100) -> Time
     """
     partition = coordinator.partition(key)
     past = coordinator.history(key, limit)
-    events = [*_of_partition(partition), *map(_of_tenure, past), *map(_of_action, coordinator.actions(key))]
+    ended = {tenure.fence for tenure in past}
+    events = [*_of_partition(partition, ended), *map(_of_tenure, past), *map(_of_action, coordinator.actions(key))]
     running = [event for event in events if event.at is None]
     dated = sorted((event for event in events if event.at is not None), key=_by_time)
     return Timeline(key=key, events=(*dated, *running))
@@ -68,14 +71,15 @@ def _by_time(event: Event) -> datetime:
     return event.at
 
 
-def _of_partition(partition: Partition | None) -> Iterator[Event]:
+def _of_partition(partition: Partition | None, ended: Collection[Fence]) -> Iterator[Event]:
+    """Yield what the partition tells; a tenure that has ended since it was read is among the ended ones."""
     if partition is None:
         return
     if partition.created_at is not None:
         yield Event(at=partition.created_at, what="created")
-    if partition.owner is not None:
+    if partition.owner is not None and partition.fence not in ended:
         facts = tuple(partition.owner_facts.items())
-        yield Event(at=None, what="held", who=partition.owner, since=partition.acquired_at, owner_facts=facts)
+        yield Event(at=None, what="held", who=partition.owner, since=began(partition), owner_facts=facts)
 
 
 def _of_tenure(past: PastTenure) -> Event:

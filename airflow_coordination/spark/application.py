@@ -30,6 +30,7 @@ from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
+from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 
@@ -162,8 +163,9 @@ class _Driver:
         """Tell the task, and every lease from now on, where this Spark application can be watched."""
         context = context_of(spark)
         if context is not None:
-            self._coordinator.describe_owner(application=context.applicationId, url=context.uiWebUrl)
-            self._report("spark", application=context.applicationId, url=context.uiWebUrl)
+            url = without_secrets(context.uiWebUrl or "") or None  # behind a proxy it may hold a user's password
+            self._coordinator.describe_owner(application=context.applicationId, url=url)
+            self._report("spark", application=context.applicationId, url=url)
 
     def _tell_metrics(self) -> None:
         """Report the counts since the last time, so that the task can feed it to Airflow's Stats."""

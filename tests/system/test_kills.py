@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -124,7 +125,7 @@ def _end(case, turn=None):
         free, gone = case.watch_the_end(TIMEOUT.total_seconds() + 60)
         happened_at = case.timed_out_at()
     else:
-        with turn:
+        with turn if case.event.clean else nullcontext():  # the rest of a lease passes while others have their turn
             happened_at = time.time()
             ACTS[case.name](case)
             free, gone = case.watch_the_end(60)

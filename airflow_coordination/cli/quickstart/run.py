@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -69,10 +70,20 @@ def _trouble(api: AirflowApi, airflow: OwnAirflow) -> bool:
     if errors := api.import_errors():
         raise QuickstartError("The DAG cannot be read", "Look whether what it imports is installed", errors[0])
     if failed := api.failed_tasks(example.FOLDER):
-        raise QuickstartError(
-            f"Task {failed[0]} of DAG {example.FOLDER} has failed", f"Its log is below {airflow.home}/logs"
-        )
+        problem = f"Task {failed[0]} of DAG {example.FOLDER} has failed"
+        raise QuickstartError(problem, f"Its logs are below {airflow.home}/logs", _log_of(failed[0], airflow))
     return False
+
+
+def _log_of(task: str, airflow: OwnAirflow) -> str:
+    """Return the end of a task's newest log, empty when it has none."""
+    logs = airflow.home.glob(f"logs/dag_id={example.FOLDER}/*/task_id={task}/**/attempt=*.log")
+    newest = max(logs, key=lambda path: path.stat().st_mtime, default=None)
+    return _tail(newest) if newest else ""
+
+
+def _tail(log: Path) -> str:
+    return log.read_bytes()[-_TAIL:].decode(errors="replace")
 
 
 class _Seen:
@@ -134,7 +145,7 @@ class _Waiting:
             raise QuickstartError(f"Airflow ended by itself, with code {code}", f"See {self._airflow.log}", self._log())
 
     def _log(self) -> str:
-        return self._airflow.log.read_bytes()[-_TAIL:].decode(errors="replace")
+        return _tail(self._airflow.log)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from airflow_coordination import SourceCoordinator
+from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import open_store
 
@@ -42,4 +43,18 @@ def test_a_history_that_cannot_be_thinned_hides_nothing_that_was_swept(
     [line] = caplog.messages  # it is not asked again before ten minutes have passed
     assert "permission denied" in line
     assert "grants worker" in line
+    store.close()
+
+
+def test_what_cannot_be_counted_refuses_no_ending(sqlite_url: str) -> None:
+    """Each block is within the limit, and each head record, but not their sum."""
+    store = open_store(sqlite_url)
+    store.setup()
+    coordinator = SourceCoordinator(store, "flights", "me")
+    coordinator.create_partitions(["k"])
+    lease = coordinator.get_next_partition()
+    assert lease is not None
+    most = 2**62 - 1
+    coordinator.complete(lease, [Block(f"d{number}", "file:///x", "digest", most, most) for number in range(3)])
+    assert coordinator.past_tenures()[0].rows == 2**63 - 1
     store.close()

@@ -152,8 +152,15 @@ def test_a_task_that_has_failed(answers, airflow):
     tasks = {"task_instances": [{"task_id": "process"}]}
     path = "__api__v2__dags__coordination_quickstart__dagRuns__~__taskInstances"
     api = answers(__api__v2__importErrors={"import_errors": []}, **{path: tasks})
-    with pytest.raises(QuickstartError, match=r"Task process of DAG coordination_quickstart has failed\. .*/home/logs"):
+    for number, text in ((1, "an earlier try"), (2, "no such file")):
+        log = airflow.home / f"logs/dag_id=coordination_quickstart/run_id=r/task_id=process/attempt={number}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(text)
+        os.utime(log, (number, number))
+    said = r"Task process of DAG coordination_quickstart has failed\. .*/home/logs"
+    with pytest.raises(QuickstartError, match=said) as failed:
         running._trouble(api, airflow)
+    assert failed.value.log == "no such file"
     answers(**{path: {"task_instances": []}})
     assert running._trouble(api, airflow) is False
 

@@ -132,6 +132,19 @@ def test_an_ending_before_does_not_tell_when_this_tenure_began(task, store, cloc
     assert owners(older, SOURCE).held[0].since is None
 
 
+def test_what_older_code_has_left_is_not_the_next_owners(task, store, clock):
+    """A person ended the tenure, and took a token for that: the last ending is not at the token before."""
+    task.describe_owner(application="app-1")
+    task.acquire_partition("k0")
+    clock.advance(MINUTE)
+    task.release("k0", by="ana", why="test")
+    task.save_progress_state(task.acquire_partition("k0"), {"row": 1})
+    older = OlderCode(store)
+    older.acquired_at = START
+    [held] = owners(older, SOURCE).held
+    assert (held.since, held.facts) == (None, {})
+
+
 def test_a_lease_that_has_ended_is_shown_until_somebody_takes_it(task, store, clock):
     task.acquire_partition("k0")
     clock.advance(10 * MINUTE)

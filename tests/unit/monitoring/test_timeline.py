@@ -74,6 +74,19 @@ def test_nothing_happened_to_what_is_not_there(flights: SourceCoordinator) -> No
         timeline(flights, "")
 
 
+def test_what_ends_meanwhile_is_not_held_as_well(flights: SourceCoordinator) -> None:
+    from airflow_coordination.testing.forwarding import ForwardingStore
+
+    lease = flights.get_next_partition()
+
+    class Ending(ForwardingStore):
+        def history(self, source, key=None, limit=1000):  # type: ignore[no-untyped-def]
+            flights.give_up(lease)
+            return super().history(source, key, limit)
+
+    assert told(SourceCoordinator(Ending(flights.store), "flights", "who")) == ["created", "given up"]
+
+
 def test_it_asks_four_times(flights: SourceCoordinator) -> None:
     from airflow_coordination.testing.forwarding import ForwardingStore
 
