@@ -15,10 +15,8 @@ THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb)
 # Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
 NOT_FAST := --ignore tests/unit --ignore tests/conformance
-# What promises seconds, beside what does not; conftest.py refuses such a test elsewhere.
+# What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
 TIMED := tests/system tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py
-# What computes for minutes and waits for nothing: with the mutants it takes the idle moments of the tests that wait.
-COMPUTING := tests/integration/spark/test_completed.py tests/model/test_model.py tests/simulation/test_simulation.py
 
 .PHONY: help
 help: ## Show what there is to make
@@ -57,12 +55,11 @@ engines: .venv/ready
 .PHONY: test-suite
 test-suite: .venv/ready
 	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST) or kit $(SHORT)"
-	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) $(COMPUTING:%=--ignore %) -m "not ($(FAST)) and not timed $(SHORT)"
-	@mkdir -p .work; echo "What only computes runs beside the following, in its idle moments (.work/computing.log)"; \
-	(export COORDINATION_TEST_SHARE=$(SHARE); $(RUN) nice -n 19 python -m pytest $(COMPUTING) --timeout 1800 -m "not ($(FAST)) $(SHORT)" \
-	  && nice -n 19 $(BIN)/python -m tests.mutants $(TRIED)) >.work/computing.log 2>&1 & computing=$$!; \
-	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"; code=$$?; \
-	wait $$computing || code=1; cat .work/computing.log; exit $$code
+	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
+	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
+	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
+	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
+	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)

@@ -1,4 +1,4 @@
-"""P16: what the board's plugin costs a process of a task, all of which load it: its import, and what Airflow reads of it."""
+"""P16: what the board's plugin costs a process of a task, all of which load it."""
 
 from __future__ import annotations
 
