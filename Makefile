@@ -74,7 +74,7 @@ test-system: engines ## Its part with a real Airflow: kill tasks, drivers and tr
 .PHONY: test-browser
 test-browser: .venv/ready ## Look at the board in a real Airflow with Debian's chromium (WRITE_PICTURES=folder keeps what it saw)
 	@scripts/system_packages.sh chromium postgresql
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -s tests/browser
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from airflow_coordination.leases import SourceCoordinator
 from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
+from tests.system.harness import START_UP, wait_for
 
 pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
@@ -75,6 +79,39 @@ def test_a_source_at_work(page: Page, address: str) -> None:
     expect(page.get_by_role("link", name="sales › process [4]")).to_be_visible()
     expect(page.get_by_text("try 1 of run scheduled__2026-11-23T09:00:00+00:00 on worker-1")).to_have_count(2)
     keep(page, "board-owners")
+
+
+def test_what_has_not_changed_is_not_sent_again_and_stays_to_be_seen(
+    browser: Browser, address: str, environ: dict[str, str]
+) -> None:
+    """The server's log tells: the browser hands a page what it has kept as if it had been sent."""
+    log = Path(environ["AIRFLOW_HOME"]) / "server.log"
+    kept = re.compile(r"path=/coordination/api/v1/partitions query='[^']*source=sales[^']*' status_code=304")
+    with logged_in(browser, address, "viewer") as page:
+        page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION")
+        wait_for(lambda: kept.search(log.read_text()), START_UP, "an answer 304")
+        expect(page.get_by_text("2013-07")).to_be_visible()
+        expect(page.locator("time").filter(has_text="in 8 h").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("numbers", "said"), [("old", "counted 1 min ago"), ("none", "is being counted …")])
+def test_numbers_say_how_old_they_are(browser: Browser, address: str, numbers: str, said: str) -> None:
+    """The server's own answer, as it is where counting takes its time."""
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        for each in body["stores"][0]["sources"]:
+            counted = datetime.fromisoformat(each["numbers"]["counted_at"]) - timedelta(seconds=70)
+            each["numbers"] = {**each["numbers"], "counted_at": counted.isoformat()} if numbers == "old" else None
+        route.fulfill(response=answer, json=body)
+
+    with logged_in(browser, address, "viewer") as page:
+        page.route("**/coordination/api/v1/sources*", late)
+        page.goto(f"{address}/plugin/partitions")
+        expect(page.get_by_text(said).first).to_be_visible()
+        expect(page.get_by_role("link", name="sales")).to_be_visible()
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_clock_that_is_an_hour_off_changes_nothing(browser: Browser, address: str) -> None:
