@@ -111,6 +111,7 @@ def test_a_bar_on_a_terminal(flights, cli, monkeypatch):
 def test_owners_on_a_terminal(flights, cli, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")  # one that calls itself dumb has 80 columns, whatever COLUMNS says
     task = SourceCoordinator(flights.store, "flights", Owner.of_task("h", "flights", "r", "process", 3, 2).text)
     task.acquire_partition(HOSTILE)
     out = " ".join(cli("watch", "--source", "flights", "--looks", "1")[1].split())
