@@ -41,6 +41,7 @@ from airflow_coordination.leases.writes import (
     Sweep,
     Tenancy,
 )
+from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import block, head, owner
@@ -90,11 +91,6 @@ def state(partition: Partition | None) -> State:
     return None if partition is None or partition.deleted else partition.status
 
 
-def comparable(partition: Partition | None) -> Partition | None:
-    """Return what all stores must agree on: everything but the ordinal, of which only the order counts."""
-    return partition and replace(partition, ordinal=0)
-
-
 def _in_order(past: PastTenure) -> tuple[str, int]:
     return past.key, past.token
 
@@ -129,6 +125,11 @@ class Machine(RuleBasedStateMachine):
         """Return the stores to compare with."""
         return ()
 
+    def comparable(self, partition: Partition | None) -> Partition | None:
+        """Return what all stores must agree on: everything but the ordinal, of which only the order counts."""
+        left_out: dict[str, Any] = {} if self.exactly else dict.fromkeys(NOT_KEPT)
+        return partition and replace(partition, ordinal=0, **left_out)
+
     def op(self) -> str:
         self.number += 1
         return f"{self.number:024x}"
@@ -160,7 +161,7 @@ class Machine(RuleBasedStateMachine):
         for other in answers:
             assert other.applied is first.applied
             if shows or not other.applied:
-                assert comparable(other.partition) == comparable(first.partition)
+                assert self.comparable(other.partition) == self.comparable(first.partition)
         return first.applied
 
     def observe(self, *events: Event) -> None:
@@ -168,7 +169,7 @@ class Machine(RuleBasedStateMachine):
         for key in KEYS:
             found = [store.get(self.source, key) for store in self.stores]
             for other in found[1:]:
-                assert comparable(other) == comparable(found[0])
+                assert self.comparable(other) == self.comparable(found[0])
             before, after = self.now[key], found[0]
             if after is not None and after != before:
                 self._check(key, events, before, after)
@@ -228,7 +229,7 @@ class Machine(RuleBasedStateMachine):
         if len(self.stores) == 1:
             return
         self.ask(lambda store: self._claimable(store))
-        self.ask(lambda store: [comparable(p) for p in store.page(self.source, None, None, 10)])
+        self.ask(lambda store: [self.comparable(p) for p in store.page(self.source, None, None, 10)])
         self.ask(lambda store: list(store.heads(self.source)))
         self.ask(lambda store: [len(store.audit(self.source, key)) for key in KEYS])
         self.ask(self._outlook)
@@ -268,7 +269,7 @@ class Machine(RuleBasedStateMachine):
         write = AcquireNext(
             source=self.source, tenancy=self.tenancy(by, max_lost), new_first=new_first, key=self.next_key(key)
         )
-        self.ask(lambda store: comparable(store.acquire_next(write)))
+        self.ask(lambda store: self.comparable(store.acquire_next(write)))
         self.observe(Event.ACQUIRE)
 
     @rule(key=keys, age=ages, by=owners, max_lost=limits)
@@ -349,7 +350,7 @@ class Machine(RuleBasedStateMachine):
             following = AcquireNext(source=self.source, tenancy=self.tenancy(by, max_lost), key=self.next_key(None))
             answers = [store.complete_and_acquire(end, following) for store in self.stores]
             assert len({answer.ended.applied for answer in answers}) == 1
-            assert all(comparable(answer.next) == comparable(answers[0].next) for answer in answers)
+            assert all(self.comparable(answer.next) == self.comparable(answers[0].next) for answer in answers)
             assert answers[0].ended.applied or answers[0].next is None
             self.observe(Event.COMPLETE, Event.ACQUIRE)
 

@@ -131,6 +131,7 @@ class Acquiring:
         after = seen and steps.step(write, seen, at.now)
         if seen is None or after is None:
             return Answer(False, seen)
+        after = it.as_kept(after)
         self._attempts.put(write.source, write.tenancy.op, write.key)
         refusal = self._partitions.change(call, write.source, write.key, changes.replace(seen, after, at))
         if refusal is not None:
@@ -169,7 +170,7 @@ class Acquiring:
         self._tokens.put(write.source, write.key, (write.token + 1, at.now))
         self._counting.moved(write.source, before.status, PartitionStatus.ASSIGNED)
         after = steps.step(write, before, at.now)
-        return after or self._read_again(call, write)
+        return it.as_kept(after) if after else self._read_again(call, write)
 
     def _read_again(self, call: Call, write: AcquireHinted) -> Partition:
         """Return what was acquired, unless this process slept so long that others have taken it since."""

@@ -86,7 +86,7 @@ def _attributes(before: Any, changes: Changes, source: str, now: datetime, place
     """
     assert UNKNOWN not in changes.values()
     stays = {name for name, value in changes.items() if value == getattr(before, name, UNKNOWN)}
-    fields = {name: value for name, value in changes.items() if name not in {"ring", *_TEXTS, *stays}}
+    fields = {name: value for name, value in changes.items() if name not in {"ring", *_TEXTS, *it.NOT_KEPT, *stays}}
     known = {name: value for name, value in fields.items() if not isinstance(value, Path | Sum)}
     computed = {it.attribute_of(name): value for name, value in fields.items() if name not in known}
     sets = {**changes.get("ring", {}), **it.encoded(known), **_index_keys(changes, source, now, place)}

@@ -9,6 +9,7 @@ from airflow_coordination.leases.rules import ACT
 from airflow_coordination.leases.writes import Act, Answer
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.items import as_kept
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 
@@ -27,6 +28,6 @@ def act(partitions: Partitions, write: Act) -> Answer:
         others = beside(partitions.table, ACT.records(write), at.now)
         refusal = partitions.change(call, write.source, write.key, changes.replace(seen, after, at), others)
         if refusal is None:
-            return Answer(True, after)
+            return Answer(True, as_kept(after))
         seen = partitions.refused(call, refusal)
     raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")
