@@ -35,7 +35,7 @@ FORGOTTEN = "the store no longer remembers this tenure"
 """Why nobody can say any more what became of a write: its place in the ring was used again, or the item is gone."""
 
 
-class Verdict(Enum):
+class Fate(Enum):
     """What one answer says about a write."""
 
     APPLIED = "applied"
@@ -45,18 +45,18 @@ class Verdict(Enum):
     """The store no longer remembers the tenure."""
 
 
-def judge(write: ChainWrite, now: Partition | None) -> Verdict:
+def judge(write: ChainWrite, now: Partition | None) -> Fate:
     """Return what a refusal means, judged by the partition that came with it (protocol.md, *Settle* 1 to 3)."""
     if now is None:
-        return Verdict.GONE
+        return Fate.GONE
     if now.held_under(write.fence):
         if now.last_op == write.op:
-            return Verdict.APPLIED
-        return Verdict.REPEAT if now.last_op == write.prev else Verdict.REFUSED
+            return Fate.APPLIED
+        return Fate.REPEAT if now.last_op == write.prev else Fate.REFUSED
     ending = now.ending_of(write.fence)
     if ending is None:
-        return Verdict.GONE
-    return Verdict.APPLIED if write.op in (ending.op, ending.last) else Verdict.REFUSED
+        return Fate.GONE
+    return Fate.APPLIED if write.op in (ending.op, ending.last) else Fate.REFUSED
 
 
 def not_owned(key: str, held: Fence, now: Partition) -> PartitionNotOwnedError:
@@ -181,34 +181,32 @@ class Settler:
         attempts = self.attempts(action, deadline, doubtful=chain.unsettled == write)
         chain.unsettled = write
         try:
-            answer, verdict = self._until_judged(attempts, write, send or (lambda: self._store.write(write)))
+            answer, fate = self._until_judged(attempts, write, send or (lambda: self._store.write(write)))
         except (StoreUnavailableError, PartitionUpdateError):
             chain.unsettled = None
             raise
-        if verdict is Verdict.GONE and attempts.doubtful:
+        if fate is Fate.GONE and attempts.doubtful:
             self._ask_head_records(action, write)
-            verdict = Verdict.APPLIED
+            fate = Fate.APPLIED
         chain.unsettled = None
-        return self._conclude(write, chain, answer, verdict)
+        return self._conclude(write, chain, answer, fate)
 
-    def _until_judged(
-        self, attempts: Attempts, write: ChainWrite, send: Callable[[], Answer]
-    ) -> tuple[Answer, Verdict]:
+    def _until_judged(self, attempts: Attempts, write: ChainWrite, send: Callable[[], Answer]) -> tuple[Answer, Fate]:
         while True:
             answer = attempts.hear(send)
-            verdict = Verdict.APPLIED if answer.applied else judge(write, answer.partition)
-            if verdict is not Verdict.REPEAT:
-                return answer, verdict
+            fate = Fate.APPLIED if answer.applied else judge(write, answer.partition)
+            if fate is not Fate.REPEAT:
+                return answer, fate
             attempts.wait("the store refuses it without a reason")
 
-    def _conclude(self, write: ChainWrite, chain: Chain, answer: Answer, verdict: Verdict) -> Answer | None:
-        if verdict is Verdict.APPLIED:
+    def _conclude(self, write: ChainWrite, chain: Chain, answer: Answer, fate: Fate) -> Answer | None:
+        if fate is Fate.APPLIED:
             chain.last_op = write.op
             if answer.applied:
                 return answer
             chain.ending = answer.partition.ending_of(write.fence) if answer.partition else None
             return None
-        if answer.partition is None or (answer.partition.deleted and verdict is Verdict.GONE):
+        if answer.partition is None or (answer.partition.deleted and fate is Fate.GONE):
             raise PartitionNotFoundError(write.key, write.source)
         error = not_owned(write.key, write.fence, answer.partition)
         chain.ending = error.ending

@@ -19,15 +19,15 @@ MUTANTS = (
     Mutant(
         "unknown ending taken for success",
         _SETTLE,
-        "return Verdict.APPLIED if write.op in (ending.op, ending.last) else Verdict.REFUSED",
-        "return Verdict.APPLIED",
+        "return Fate.APPLIED if write.op in (ending.op, ending.last) else Fate.REFUSED",
+        "return Fate.APPLIED",
         "S2, S6: a tenure that somebody else has ended is reported as ended by this write",
     ),
     Mutant(
         "applied ending taken for a refusal",
         _SETTLE,
-        "return Verdict.APPLIED if write.op in (ending.op, ending.last) else Verdict.REFUSED",
-        "return Verdict.REFUSED",
+        "return Fate.APPLIED if write.op in (ending.op, ending.last) else Fate.REFUSED",
+        "return Fate.REFUSED",
         "S6: an ending whose answer was lost is reported as refused although it was applied",
     ),
     Mutant(
@@ -41,15 +41,15 @@ MUTANTS = (
     Mutant(
         "applied write taken for overtaken",
         _SETTLE,
-        "        if now.last_op == write.op:\n            return Verdict.APPLIED\n",
+        "        if now.last_op == write.op:\n            return Fate.APPLIED\n",
         "",
         "S6: a repeated write that finds itself applied reports that somebody else writes",
     ),
     Mutant(
         "overtaken taken for success",
         _SETTLE,
-        "return Verdict.REPEAT if now.last_op == write.prev else Verdict.REFUSED",
-        "return Verdict.REPEAT if now.last_op == write.prev else Verdict.APPLIED",
+        "return Fate.REPEAT if now.last_op == write.prev else Fate.REFUSED",
+        "return Fate.REPEAT if now.last_op == write.prev else Fate.APPLIED",
         "S2: a second driver goes on under a fence under which another one writes",
     ),
     Mutant(
