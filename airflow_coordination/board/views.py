@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 from airflow_coordination.board.counting import Counted
 from airflow_coordination.board.models import (
@@ -78,13 +80,11 @@ def holding_view(held: Holding) -> HoldingView:
         heard=held.heard,
         expires_at=held.expires_at,
         expired=held.expired,
-        application=_text(held.facts.get("application")),
-        spark_url=_address(held.facts.get("url")),
+        **_spark(held.facts),
     )
 
 
 def _event_view(event: Event) -> EventView:
-    facts = dict(event.owner_facts)
     return EventView(
         at=event.at,
         since=event.since,
@@ -93,14 +93,18 @@ def _event_view(event: Event) -> EventView:
         task=_task(event.who),
         why=event.why,
         rows=event.tenure.rows if event.tenure else None,
-        application=_text(facts.get("application")),
-        spark_url=_address(facts.get("url")),
+        **_spark(event.owner_facts),
     )
 
 
 def _task(owner: str | None) -> TaskView | None:
     found = Owner(owner).instance if owner else None
     return TaskView(**asdict(found)) if found else None
+
+
+def _spark(facts: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return which Spark application a driver has said to be, and where it is watched."""
+    return {"application": _text(facts.get("application")), "spark_url": _address(facts.get("url"))}
 
 
 def _text(value: object) -> str | None:

@@ -32,7 +32,7 @@ def print_history(context: CommandContext, args: Namespace) -> None:
 
 def _row(event: Event) -> Row:
     task = Owner(event.who).instance if event.who else None
-    tenure, facts = event.tenure, dict(event.owner_facts)
+    tenure = event.tenure
     return {
         "at": event.at,
         "what": event.what,
@@ -41,7 +41,7 @@ def _row(event: Event) -> Row:
         "who": event.who if task is None else f"{task.task}[{task.map_index}] try {task.try_number}",
         "run": task and task.run,
         "rows": (tenure and tenure.rows) or None,
-        "spark": facts.get("application"),
+        "spark": event.owner_facts.get("application"),
         "why": event.why,
         "fence": str(tenure.fence) if tenure else None,
     }

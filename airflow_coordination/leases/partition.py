@@ -120,7 +120,9 @@ class Partition:
 
         Older code leaves what the driver of a tenure before has said, and its start with it.
         """
-        left = self.owner is None or (self.acquired_at is not None and self.held_since is None)
+        if self.owner is None or self.owner_details is None:
+            return {}
+        left = self.acquired_at is not None and self.held_since is None
         return {} if left else facts_of(self.owner_details)
 
     @property
@@ -129,9 +131,11 @@ class Partition:
 
         That leaves the start of a tenure before, which lies before the last ending.
         """
-        last = self.endings[-1].at if self.acquired_at and self.endings else None
-        left = self.owner is None or (last is not None and is_stale(self.acquired_at, last))
-        return None if left else self.acquired_at
+        if self.owner is None or self.acquired_at is None:
+            return None
+        endings = self.endings
+        last = endings[-1].at if endings else None
+        return None if last is not None and is_stale(self.acquired_at, last) else self.acquired_at
 
     @property
     def fence(self) -> Fence | None:

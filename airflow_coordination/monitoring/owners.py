@@ -107,7 +107,8 @@ def began(partition: Partition) -> datetime | None:
     """
     if partition.last_op == partition.nonce:
         return partition.updated_at
-    if partition.held_since is not None:
-        return partition.held_since
+    since = partition.held_since
+    if since is not None:
+        return since
     last = partition.ending_at(partition.token - 1)
     return last.at if last is not None and last.op == partition.nonce else None

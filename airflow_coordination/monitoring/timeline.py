@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,7 @@ class Event:
     since: datetime | None = None
     why: str | None = None
     tenure: PastTenure | None = None
-    owner_facts: tuple[tuple[str, Any], ...] = ()
+    owner_facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +78,8 @@ def _of_partition(partition: Partition | None, ended: Collection[Fence]) -> Iter
     if partition.created_at is not None:
         yield Event(at=partition.created_at, what="created")
     if partition.owner is not None and partition.fence not in ended:
-        facts = tuple(partition.owner_facts.items())
-        yield Event(at=None, what="held", who=partition.owner, since=began(partition), owner_facts=facts)
+        since, facts = began(partition), partition.owner_facts
+        yield Event(at=None, what="held", who=partition.owner, since=since, owner_facts=facts)
 
 
 def _of_tenure(past: PastTenure) -> Event:
@@ -90,7 +90,7 @@ def _of_tenure(past: PastTenure) -> Event:
         since=past.acquired_at,
         why=past.error,
         tenure=past,
-        owner_facts=tuple(past.owner_facts.items()),
+        owner_facts=past.owner_facts,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -35,6 +35,13 @@ class Run(Protocol):
 
     def __call__(self, statement: Statement, parameters: Mapping[str, Any]) -> Rows:
         """Return the rows, none for a statement that gives none."""
+
+
+class Ask(Protocol):
+    """Executes the statement that a function makes."""
+
+    def __call__(self, call: Call, build: Callable[..., str], parameters: dict[str, Any]) -> Rows:
+        """Return its rows."""
 
 
 class Database(ABC):

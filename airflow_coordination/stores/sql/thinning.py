@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Protocol
+from typing import Final
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.database import Ask
 from airflow_coordination.stores.sql.statements import records
 
 _log = logging.getLogger(__name__)
@@ -20,13 +20,6 @@ SELDOM: Final = 600.0
 """Seconds between two looks of a process at one source."""
 PORTION: Final = 5_000
 """Rows that one sweep removes at most; while there are so many, the next sweep goes on."""
-
-
-class Ask(Protocol):
-    """Executes the statement that a function makes."""
-
-    def __call__(self, call: Call, build: Callable[..., str], parameters: dict[str, Any]) -> Rows:
-        """Return its rows."""
 
 
 @dataclass(slots=True)

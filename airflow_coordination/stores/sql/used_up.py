@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Final
 
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.database import Ask
 from airflow_coordination.stores.sql.floors import (
     MOST_SPANS,
     NO_FLOORS,
@@ -38,13 +38,6 @@ _AGAIN: Final = 10
 _MARGIN: Final = 10_000_000
 """Microseconds: a statement has its time a moment before it locks the table."""
 _USUAL_PRIORITY: Final = 0
-
-
-class Ask(Protocol):
-    """Executes the statement that a function makes."""
-
-    def __call__(self, call: Call, build: Callable[..., str], parameters: dict[str, Any]) -> Rows:
-        """Return its rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Condition, Value
@@ -42,13 +43,13 @@ class StepText(str):
     """The statement of a step that knows what it writes into the history."""
 
     _guard: str
-    _ended: Mapping[str, Value]
+    _ended: Callable[[], Mapping[str, Value]]
 
-    def __new__(cls, text: str, guard: str, ended: Mapping[str, Value]) -> StepText:
+    def __new__(cls, text: str, guard: str, ended: Callable[[], Mapping[str, Value]]) -> StepText:
         """Return the text.
 
         :param guard: finds the partitions, and says whether the step happens to them.
-        :param ended: the columns of a history's row, in the words of the partition before the step.
+        :param ended: makes the columns of a history's row, in the words of the partition before the step.
         """
         made = super().__new__(cls, text)
         made._guard, made._ended = guard, ended
@@ -63,8 +64,9 @@ class StepText(str):
 
         :param found: finds the partitions that the step has changed; by default those that it is going to change.
         """
-        values = ", ".join(said(value) for value in self._ended.values())
-        return f"""INSERT INTO {HISTORY} ({", ".join(self._ended)}) SELECT {values} FROM {PARTITIONS}
+        columns = self._ended()
+        values = ", ".join(said(value) for value in columns.values())
+        return f"""INSERT INTO {HISTORY} ({", ".join(columns)}) SELECT {values} FROM {PARTITIONS}
             WHERE {found or self._guard} AND {ROW.status} = {said(PartitionStatus.ASSIGNED)}
             ON CONFLICT ({", ".join(TENURE_KEY_COLUMNS)}) DO NOTHING"""
 
@@ -82,7 +84,7 @@ def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str 
     assigned = ", ".join(f"{column} = {said(value)}" for column, value in columns.items() if said(value) != column)
     guard = f"{found} AND {rule.condition(words, row, write, words.now)}"
     text = f"UPDATE {PARTITIONS} SET {assigned} WHERE {guard} RETURNING {returning}"
-    return StepText(text, guard, _ended_tenure(words, rule, write, row))
+    return StepText(text, guard, partial(_ended_tenure, words, rule, write, row))
 
 
 def _ended_tenure(words: SqlWords, rule: Rule, write: Any, row: Any) -> Mapping[str, Value]:
