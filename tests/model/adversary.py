@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.model import checks, settling
+from tests.model import checks, pausing, settling
 from tests.model.operations import claimable, publish, take
 from tests.model.others import TABLE, nothing
 from tests.model.rules import Scenario
@@ -18,6 +18,7 @@ from tests.model.state import (
     ANY,
     CHAIN,
     COMPLETED,
+    STEERING,
     TASK,
     TOMBSTONE,
     WAITS,
@@ -52,9 +53,16 @@ def applications(state: State, m: Message, scenario: Scenario) -> Iterator[Appli
     if m.dead:
         yield Applied(state, None)
         return
+    if m.kind in STEERING:
+        after, broken = pausing.steered(state, m, scenario)
+        yield Applied(after, None if after is state else ANY, None, broken)
+        return
     for due in (True, False) if m.kind == "fused" or (m.kind in ACQUISITIONS and listens(state, m)) else (True,):
         parts = range(scenario.partitions) if m.part == ANY else (m.part,)
         done = [found for part in parts if (found := applied_to(state, m, part, due, scenario))]
+        if pausing.holds_back(state, m, scenario):
+            yield Applied(state, None, broken=pausing.of_owner(m) if done else "")
+            continue
         for one in done:
             yield from _with_second_half(one, m, due, scenario) if m.kind == "fused" else (one,)
         if not done:
@@ -77,6 +85,7 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
         head = head._replace(blocks=())
     if m.kind in ACQUISITIONS:
         truth, broken = checks.granted(truth, m, before, after, scenario)
+        broken = broken or pausing.acquired(state, m)
         m = m._replace(granted=(*m.granted, after.token))
     else:
         truth, broken = checks.witness(truth, m, before, after, head, scenario)
@@ -94,6 +103,9 @@ def _stored(state: State, m: Message, part: int, item: Item, head: Head, truth: 
 def _with_second_half(first: Applied, m: Message, due: bool, scenario: Scenario) -> Iterator[Applied]:
     """Yield "acquire next" in the same commit: whatever is claimable then, nothing if nothing is."""
     state, nothing_claimable = first.state, True
+    if pausing.holds_back_the_next(state, m, scenario):
+        yield first
+        return
     for part in range(scenario.partitions):
         before = state.items[part]
         if part == m.part or not claimable(before, due, m.by, scenario):
@@ -103,6 +115,7 @@ def _with_second_half(first: Applied, m: Message, due: bool, scenario: Scenario)
             continue
         nothing_claimable = False
         truth, broken = checks.granted(state.truths[part], m, before, after, scenario)
+        broken = broken or pausing.acquired(state, m)
         sent = m._replace(granted=(*m.granted, after.token))
         yield Applied(
             _stored(state, sent, part, after, state.heads[part], truth), first.part, part, first.broken or broken
@@ -115,7 +128,7 @@ def deliveries(state: State, scenario: Scenario) -> Iterator[Step]:
     """Yield every delivery of every message, with its answer lost and with its answer heard."""
     for m in state.messages:
         for one in applications(state, m, scenario):
-            if one.part is not None or one.following is not None:
+            if one.part is not None or one.following is not None or one.broken:
                 yield ("store applies", m, "(answer lost)"), one.state, one.broken
             yield from answers(one, m, scenario)
 

@@ -46,7 +46,7 @@ class Shelf:
         """Return the state as numbers, the same ones if and only if it is the same state."""
         numbers, parts = self._numbers, self._parts
         key = []
-        for group in state[:5]:
+        for group in state[:6]:
             for part in group:
                 number = numbers.setdefault(part, len(parts))
                 if number == len(parts):
@@ -67,8 +67,8 @@ class Shelf:
                 groups.append([])
             else:
                 groups[-1].append(self._parts[number])
-        *five, rest = groups
-        return State(*map(tuple, five), *rest)
+        *six, rest = groups
+        return State(*map(tuple, six), *rest)
 
 
 class Explorer:

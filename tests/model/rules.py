@@ -52,6 +52,10 @@ class Rules:
     same_wish_is_same_write: bool = True
     state_after_pages: bool = True
     state_under_fence: bool = True
+    pause: str = "when applied"
+    """When a source's pause holds acquisitions back. ``when sent``: safe, too. ``but hints``, ``endings, too``: loose."""
+    pause_sees_version: bool = True
+    """Whether pausing and resuming name the operation before; otherwise only whether it is paused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.model import pausing
 from tests.model.rules import Scenario
 from tests.model.state import LISTING, PERSON, SWEEP, TASK, WAITS, Message, State, with_message, with_worker
 
@@ -20,6 +21,7 @@ def sent(state: State, kind: str, by: int, part: int, **names: Any) -> tuple[Sta
     """Return the state with one more message in the bag, and that message."""
     number = sum(m.by == by for m in state.messages) + 1
     names.setdefault("life", state.truths[part].life if part >= 0 else 0)
+    names.setdefault("under", pausing.in_force(state))
     new = Message(f"{NAMES.get(by, f'W{by}')}.{number}", kind, by, part, **names)
     return with_message(state, new), new
 

@@ -20,6 +20,8 @@ ENDINGS = frozenset(("complete", "fused", "close", "close_state", "fail", "give_
 CHAIN = ENDINGS | {"begin", "save"}
 OWNED = CHAIN | {"renew", "adopt"}
 PUBLISHING = frozenset(("complete", "fused", "close", "close_state"))
+STEERING = ("pause", "resume")
+"""What people do to the whole source."""
 PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked")
 
 ANY = -1
@@ -72,11 +74,19 @@ class Head(NamedTuple):
     used: tuple[int, ...] = ()
 
 
+class Pause(NamedTuple):
+    """What the store holds of a source: the last operation that paused or resumed it, and which of the two it was."""
+
+    op: str = ""
+    on: bool = False
+
+
 class Message(NamedTuple):
     """A write that was sent. It stays in the bag for ever; ``applied``, ``told`` and ``granted`` are its fate.
 
     ``token``, ``nonce``, ``prev`` and ``status`` are what its condition names: the sender's fence and last operation,
     or what the sender saw. ``part``: ``ANY`` for an acquisition of whatever is first. ``dead``: too old to be applied.
+    ``under``: the pause of the source that was in force when it was sent.
     ``halved``: a fused step whose first half is settled by itself, by repeating that half alone.
     """
 
@@ -101,6 +111,7 @@ class Message(NamedTuple):
     granted: tuple[int, ...] = ()
     dead: bool = False
     halved: bool = False
+    under: str = ""
 
 
 class Worker(NamedTuple):
@@ -155,6 +166,7 @@ class State(NamedTuple):
     truths: tuple[Truth, ...]
     workers: tuple[Worker, ...]
     messages: tuple[Message, ...]
+    pauses: tuple[Pause, ...] = (Pause(),)
     handed: Worker | None = None
 
 

@@ -11,6 +11,7 @@ from tests.model.second_driver import hand_over
 from tests.model.sending import may_send, sent, sent_as_seen
 from tests.model.state import (
     ABSENT,
+    ANY,
     ASSIGNED,
     CLOSED,
     COMPLETED,
@@ -57,6 +58,7 @@ def successors(state: State, scenario: Scenario) -> Iterator[Step]:
         yield label, settled_wish(hand_over(after, scenario), scenario), broken
     for index in range(len(state.workers)):
         yield from (moves if index < scenario.workers else supplies)(state, index, scenario)
+    yield from people(state, scenario)
     for part, item in enumerate(state.items):
         yield from sweep(state, part, item, scenario)
         if part < scenario.partitions:
@@ -70,6 +72,13 @@ def sweep(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[S
     for kind, status in (("reclaim", ASSIGNED), ("reopen", CLOSED)):
         if item.status == status and may_send(state, kind, scenario):
             yield _sent(*sent_as_seen(state, kind, SWEEP, part))
+
+
+def people(state: State, scenario: Scenario) -> Iterator[Step]:
+    """Yield the messages of people about the whole source."""
+    kind = "resume" if state.pauses[0].on else "pause"
+    if may_send(state, kind, scenario):
+        yield _sent(*sent(state, kind, PERSON, ANY, prev=state.pauses[0].op))
 
 
 def others(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[Step]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.model.adversary import Label
-from tests.model.state import ACQUISITIONS, ANY, CHAIN, PEOPLE, Item, Message, State
+from tests.model.state import ACQUISITIONS, ANY, CHAIN, PEOPLE, STEERING, Item, Message, State
 
 
 def said(label: Label, after: State) -> str:
@@ -13,6 +13,8 @@ def said(label: Label, after: State) -> str:
     if label[0] == "is sent:" and message:
         return f"{message.op} {message.kind} is sent {names(message)}".rstrip()
     where = message.part if message and message.part != ANY else 0
+    if message and message.kind in STEERING:
+        return f"{' '.join(parts)} -> {'paused' if after.pauses[0].on else 'not paused'}"
     return f"{' '.join(parts)} -> {item_words(after.items[where])}"
 
 
