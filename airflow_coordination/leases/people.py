@@ -22,6 +22,16 @@ from airflow_coordination.leases.writes import Act, Action
 MAX_WHY_CHARACTERS = 1_000
 
 
+def check_said(by: str, why: str) -> None:
+    """Refuse an action of nobody, or for no reason.
+
+    :raises InvalidInputError: naming what is empty.
+    """
+    for field, text in (("by", by), ("why", why)):
+        if not text.strip():
+            raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
+
+
 class People:
     """Carries out people's actions on one source."""
 
@@ -37,9 +47,7 @@ class People:
         :raises PartitionNotFoundError: when there is no such partition.
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
-        for field, text in (("by", by), ("why", why)):
-            if not text.strip():
-                raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
+        check_said(by, why)
         seen = seen or self._read(key)
         self.check(action, seen)
         op = self._randomness.op_id()

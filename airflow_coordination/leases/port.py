@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -20,6 +21,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     Retake,
+    SetPause,
     Sweep,
 )
 
@@ -100,6 +102,16 @@ class PartitionStore(Protocol):
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step, in which a retract empties the head records, too."""
 
+    def set_pause(self, write: SetPause) -> bool:
+        """Pause or resume a source if nobody has since the person looked; return whether this was applied.
+
+        Audited in the same step, under the key :data:`~.pause.OF_THE_SOURCE`. Acquisitions that begin afterwards are
+        refused while it is paused; a store for which asking is dear asks at least every 30 s.
+        """
+
+    def pause(self, source: str) -> Pause:
+        """Return whether a source is paused, and who has said so."""
+
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, read so that every acknowledged write is seen."""
 
@@ -159,6 +171,11 @@ class PartitionStore(Protocol):
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
+
+
+def pause_of(store: PartitionStore, source: str) -> Pause:
+    """Return whether a source is paused; a store from elsewhere may know nothing of pauses."""
+    return store.pause(source) if hasattr(store, "pause") else NEVER_PAUSED
 
 
 def keeps_history(store: PartitionStore) -> bool:

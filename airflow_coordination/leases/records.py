@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.names import holds_partitions
+from airflow_coordination.leases.pause import OF_THE_SOURCE
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import Act, Action, End
+from airflow_coordination.leases.writes import Act, Action, End, SetPause
 
 MAX_HISTORY_ERROR: Final = 500
 """Characters of an error that the history keeps of each failure."""
@@ -102,3 +103,8 @@ def of_action(w: Act) -> Iterator[Record]:
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key)
+
+
+def of_pause(w: SetPause) -> Audit:
+    """Return the line about who has paused or resumed a source."""
+    return Audit(w.source, OF_THE_SOURCE, w.op, "pause" if w.paused else "resume", w.by, w.why)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Outlook:
         are none. Perhaps too short, because stores look at the first of each class in the acquisition order only
         (those for which reading is dear: at the first of all, and one that a person has parked and released before
         anybody held it counts from its creation).
+    :param pause: whether the source is paused. What is claimable then is acquired when it is resumed.
     """
 
     claimable: int = 0
@@ -99,3 +101,9 @@ class Outlook:
     next_due: datetime | None = None
     overdue: int = 0
     oldest_claimable: timedelta | None = None
+    pause: Pause = NEVER_PAUSED
+
+    @property
+    def paused(self) -> bool:
+        """Whether new leases are held back by a person."""
+        return self.pause.paused

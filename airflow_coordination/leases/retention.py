@@ -11,6 +11,7 @@ from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFo
 from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.pausing import Pausing
 from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.status import PartitionStatus
@@ -33,7 +34,7 @@ class Purged:
     after: str | None = None
 
 
-class Retention(Overview, PeopleActions):
+class Retention(Overview, PeopleActions, Pausing):
     """The part of :class:`SourceCoordinator` that forgets."""
 
     _forgotten_to: str | None = None

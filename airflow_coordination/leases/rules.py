@@ -50,11 +50,13 @@ class Rule:
     :param condition: whether it may happen to a partition; otherwise nothing changes.
     :param changes: the fields that have another value after it.
     :param records: what the same commit writes beside the partition, from the write.
+    :param held_back: whether it is refused while the source is paused (promise X12).
     """
 
     condition: Callable[[Algebra, Any, Any, Value], Condition]
     changes: Callable[[Algebra, Any, Any, Value], Changes]
     records: Callable[[Any], Iterator[Record]] = _nothing
+    held_back: bool = False
 
 
 # Conditions, and what several operations change.
@@ -300,8 +302,8 @@ def _acted(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     }
 
 
-ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure)
-ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure)
+ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure, held_back=True)
+ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)
 RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
 ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)

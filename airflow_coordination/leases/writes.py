@@ -250,6 +250,21 @@ class Act:
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetPause:
+    """A person pauses or resumes a source, audited in the same step.
+
+    :param seen: the operation that had paused or resumed it last when the person looked; ``None`` if none had.
+    """
+
+    source: str
+    op: str
+    paused: bool
+    seen: str | None
+    by: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the store says to a write.

@@ -17,6 +17,7 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
@@ -32,6 +33,7 @@ from airflow_coordination.leases.writes import (
     NewPartition,
     OwnerWrite,
     Retake,
+    SetPause,
     Sweep,
 )
 from airflow_coordination.stores.in_memory_source import StoredSource
@@ -167,6 +169,8 @@ class InMemoryStore:
 
     def _acquire_next(self, write: AcquireNext, now: datetime) -> Partition | None:
         source = self._source(write.source)
+        if source.pause.paused:
+            return None
         if write.key is not None:
             partition = source.partitions.get(write.key)
             after = partition and steps.step(write, partition, now)
@@ -192,10 +196,12 @@ class InMemoryStore:
     def _apply(self, write: AcquireHinted | Retake | OwnerWrite | Act, now: datetime) -> Answer:
         source = self._source(write.source)
         partition = source.partitions.get(write.key)
-        after = partition and steps.step(write, partition, now)
+        rule = RULES[type(write)]
+        held_back = rule.held_back and source.pause.paused
+        after = steps.step(write, partition, now) if partition and not held_back else None
         if after is None:
             return Answer(False, partition)
-        source.step(after, RULES[type(write)].records(write), now)
+        source.step(after, rule.records(write), now)
         return Answer(True, after, after.ownership_timeout)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -220,6 +226,16 @@ class InMemoryStore:
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, and audit it."""
         return self._one_step(write)
+
+    def set_pause(self, write: SetPause) -> bool:
+        """Pause or resume a source, and audit it."""
+        with self._step() as now:
+            return self._source(write.source).set_pause(write, now)
+
+    def pause(self, source: str) -> Pause:
+        """Return whether a source is paused, and who has said so."""
+        with self._step():
+            return self._source(source).pause
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included."""
@@ -266,13 +282,14 @@ class InMemoryStore:
         """Return what can still happen in the source; it looks at every partition."""
         with self._step() as now:
             living = [p for p in self._source(source).partitions.values() if not p.deleted]
+            pause = self._source(source).pause
         ahead = [due for p in living if (due := steps.due_at(p)) is not None and due > now]
         prospects = [(partition, _prospect(partition, now)) for partition in living]
         found = Counter(prospect for _, prospect in prospects)
         claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
         late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
         oldest = max((now - due for p in claimable if (due := steps.due_at(p)) is not None), default=None)
-        return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest)
+        return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest, pause=pause)
 
     def heads(
         self,

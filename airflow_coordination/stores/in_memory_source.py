@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded, of_pause
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import SetPause
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
 
 HISTORY_LENGTH: Final = 20_000
@@ -60,6 +62,7 @@ class StoredSource:
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
+        self.pause = NEVER_PAUSED
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 
     def put(self, after: Partition) -> Partition:
@@ -87,6 +90,14 @@ class StoredSource:
             elif (ended := ended_by(before, after, record)) is not None:
                 self._ended.append(ended)
         return self.put(after)
+
+    def set_pause(self, write: SetPause, now: datetime) -> bool:
+        """Pause or resume the source if nobody has since the person looked; return whether this did."""
+        if self.pause.op != write.seen:
+            return False
+        self.pause = Pause(write.paused, write.by, write.why, now, write.op)
+        self._note(of_pause(write), now)
+        return True
 
     def history(self, key: str | None = None) -> Iterator[PastTenure]:
         """Return the tenures that have ended, the newest first, of one partition if it is named."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
@@ -21,6 +22,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     Retake,
+    SetPause,
     Sweep,
 )
 
@@ -105,6 +107,12 @@ class ForwardingStore:
 
     def act(self, write: Act) -> Answer:  # noqa: D102
         return self.forward("act", lambda: self.store.act(write))
+
+    def set_pause(self, write: SetPause) -> bool:  # noqa: D102
+        return self.forward("set_pause", lambda: self.store.set_pause(write))
+
+    def pause(self, source: str) -> Pause:  # noqa: D102
+        return self.forward("pause", lambda: self.store.pause(source))
 
     def get(self, source: str, key: str) -> Partition | None:  # noqa: D102
         return self.forward("get", lambda: self.store.get(source, key))

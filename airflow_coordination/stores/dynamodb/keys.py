@@ -20,6 +20,8 @@ _KEPT_BYTES: Final = 512
 _LAST_CHARACTER: Final = "\U0010ffff"
 
 HEADS, AUDIT, LARGE, COUNTS = "HEADS", "AUDIT", "LARGE", "COUNTS"
+PAUSE: Final = "PAUSE"
+"""Beside a source's audit, whose keys all have a separator in them."""
 STORE_SOURCE: Final = "airflow_coordination|STORE"
 STORE_KEY: Final = "STORE"
 SOURCES: Final = "airflow_coordination|SOURCES"

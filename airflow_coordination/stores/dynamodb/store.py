@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -13,6 +14,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -25,6 +27,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     Retake,
+    SetPause,
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
@@ -40,6 +43,7 @@ from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.owning import Owning
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.pausing import Pausing
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
@@ -97,6 +101,7 @@ class DynamoDBStore:
         self._acquiring = Acquiring(partitions, queue, self._creating.just_created, self._counting, chance)
         self._owning = Owning(partitions, options.ttl)
         self._sweeping = Sweeping(partitions, queue)
+        self._pausing = Pausing(self.table, local)
 
     @property
     def store_id(self) -> str:
@@ -177,8 +182,9 @@ class DynamoDBStore:
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none, and no other writer has been here."""
+        if self._held_back(write.source):
+            return None
         if write.key is not None:
-            self._ready()
             return self._acquiring.known(write, write.key)
         has_looked = self._begin(write.source)
         found = self._acquiring.next(write)
@@ -189,7 +195,15 @@ class DynamoDBStore:
     def acquire(self, write: AcquireHinted | Retake) -> Answer:
         """Acquire one known partition."""
         self._begin(write.source)
-        return self._acquiring.retake(write) if isinstance(write, Retake) else self._acquiring.hinted(write)
+        if isinstance(write, Retake):
+            return self._acquiring.retake(write)
+        if self._held_back(write.source):
+            return Answer(False, self.get(write.source, write.key))
+        return self._acquiring.hinted(write)
+
+    def _held_back(self, source: str) -> bool:
+        self._ready()
+        return self._pausing.holds_back(Call("look for a pause", source, writes=False), source)
 
     def write(self, write: OwnerWrite) -> Answer:
         """Apply an owner's write under its fence."""
@@ -221,6 +235,16 @@ class DynamoDBStore:
             after = None if answer.partition.deleted else answer.partition.status
             self._counting.moved(write.source, write.seen.status, after)
         return answer
+
+    def set_pause(self, write: SetPause) -> bool:
+        """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
+        self._ready()
+        return self._pausing.set_pause(Call("pause" if write.paused else "resume", write.source), write)
+
+    def pause(self, source: str) -> Pause:
+        """Return whether a source is paused, and who has said so."""
+        self._ready()
+        return self._pausing.pause(Call("look for a pause", source, writes=False), source)
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, with every acknowledged write in it."""
@@ -287,7 +311,7 @@ class DynamoDBStore:
     def outlook(self, source: str) -> Outlook:
         """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
         self._ready()
-        return self._looking.outlook(source)
+        return replace(self._looking.outlook(source), pause=self.pause(source))
 
     def heads(
         self,

@@ -28,6 +28,7 @@ from airflow_coordination.leases.fields import (
 )
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 
@@ -71,6 +72,11 @@ HEAD: Final = ", ".join(field.column for field in HEAD_FIELDS)
 HEAD_KEY_COLUMNS: Final = tuple(field.column for field in HEAD_FIELDS if field.name in HEAD_KEY)
 GIVEN_OF_HEAD: Final = tuple(field for field in HEAD_FIELDS if field.kind is not Kind.TIME)
 """What a writer gives of a head record; the time is the store's."""
+
+PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op"
+"""The select list that :func:`pause_of_row` reads."""
+PAUSED: Final = "paused = 1"
+"""Word by word as in the index of the paused sources."""
 
 TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
 """The select list that :func:`past_tenure_of` reads."""
@@ -128,6 +134,12 @@ def partition_of(row: Sequence[Any]) -> Partition:
 def head_of(row: Sequence[Any]) -> HeadRecord:
     """Return the head record in a row of ``HEAD``."""
     return _head(row)
+
+
+def pause_of_row(row: Sequence[Any]) -> Pause:
+    """Return the pause in a row of ``PAUSE``; a source that nobody has registered has none."""
+    paused, by, why, at, op = row
+    return Pause(bool(paused), by, why, moment(at), op)
 
 
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:

@@ -26,6 +26,7 @@ from airflow_coordination.leases.writes import (
     Renew,
     Retake,
     Save,
+    SetPause,
     Sweep,
     Tenancy,
 )
@@ -164,6 +165,12 @@ def act(write: Act) -> dict[str, Any]:
         "status": str(seen.status),
         "seen_op": seen.last_op,
     }
+
+
+def set_pause(write: SetPause) -> dict[str, Any]:
+    """Return the parameters of pausing or resuming a source."""
+    who = {"by": write.by, "why": write.why, "op": write.op}
+    return {"source": write.source, "paused": int(write.paused), "seen_op": write.seen or "", **who}
 
 
 @singledispatch

@@ -14,6 +14,7 @@ from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
@@ -35,18 +36,27 @@ from airflow_coordination.leases.writes import (
     Renew,
     Retake,
     Save,
+    SetPause,
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import head_of, moment, partition_of, past_tenure_of
+from airflow_coordination.stores.sql.columns import head_of, moment, partition_of, past_tenure_of, pause_of_row
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
-from airflow_coordination.stores.sql.statements import acquire, order, owner, read, records, sweep
+from airflow_coordination.stores.sql.statements import acquire, order, owner, pausing, read, records, sweep
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
-from airflow_coordination.stores.sql.steps import Step, acquisition, acquisition_of_known, action, ending, reclaiming
+from airflow_coordination.stores.sql.steps import (
+    Step,
+    acquisition,
+    acquisition_of_known,
+    action,
+    ending,
+    reclaiming,
+    setting_pause,
+)
 from airflow_coordination.stores.sql.thinning import Thinning
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
@@ -262,6 +272,16 @@ class SqlStore(ABC):
         rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
         return [partition_of(row) for row in rows]
 
+    def set_pause(self, write: SetPause) -> bool:
+        """Pause or resume a source if nobody has since the person looked, audited in the same step."""
+        return bool(self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write)))
+
+    def pause(self, source: str) -> Pause:
+        """Return whether a source is paused, and who has said so."""
+        call = Call("look for a pause", source, writes=False)
+        rows = self.execute(call, self.statement(pausing.pause), {"source": source})
+        return pause_of_row(rows[0]) if rows else NEVER_PAUSED
+
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included."""
         return next(iter(self._partitions(read.get, {"source": source, "key": key})), None)
@@ -304,7 +324,9 @@ class SqlStore(ABC):
         [row] = self.ask(Call("look ahead", writes=False), read.outlook, parameters)
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
         age = None if row[7] is None else timedelta(microseconds=max(0, int(row[7])))
-        return Outlook(claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age)
+        return Outlook(
+            claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age, pause_of_row(row[8:])
+        )
 
     def heads(
         self,

@@ -18,6 +18,7 @@ from airflow_coordination.testing.conformance.heads import Heads
 from airflow_coordination.testing.conformance.hostile import Hostile
 from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
+from airflow_coordination.testing.conformance.pausing import Pausing
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.reading import Reading
 from airflow_coordination.testing.conformance.remembering import Remembering
@@ -41,6 +42,7 @@ class StoreConformance(
     Retracting,
     Reading,
     Remembering,
+    Pausing,
     Fused,
     Hostile,
     Coordinating,

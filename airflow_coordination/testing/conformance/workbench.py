@@ -32,6 +32,7 @@ from airflow_coordination.leases.writes import (
     Renew,
     Retake,
     Save,
+    SetPause,
     Sweep,
     Tenancy,
 )
@@ -71,6 +72,20 @@ class Workbench:
             NewPartition(key=i.key, payload_text=encode_payload(i.payload), priority=i.priority) for i in identifiers
         )
         return self.store.create(Create(source=self.source, op=op or self.op(), partitions=page))
+
+    def pause(self, by: str = "ana", why: str = "because") -> None:
+        """Pause the source, as a person who has just looked."""
+        assert self._set_pause(True, by, why)
+
+    def resume(self, by: str = "ana", why: str = "because") -> None:
+        """Resume the source."""
+        assert self._set_pause(False, by, why)
+
+    def _set_pause(self, paused: bool, by: str, why: str) -> bool:
+        seen = self.store.pause(self.source).op
+        return self.store.set_pause(
+            SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by=by, why=why)
+        )
 
     def get(self, key: str) -> Partition:
         """Return a partition that must be there, tombstones included."""

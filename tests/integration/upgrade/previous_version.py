@@ -1,7 +1,7 @@
 """The code of schema 1: a copy of the package that knows nothing of the limit that travels with the lease.
 
-It keeps no history either. It neither reads nor writes the columns or attributes, and each judge goes by its own
-setting, as version 0.1 does.
+It keeps no history either, and asks for no pause. It neither reads nor writes the columns or attributes, and each
+judge goes by its own setting, as version 0.1 does.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ _KNOWS_NO_LIMIT = {
             '{field.name: field.column for field in PARTITION_FIELDS}, max_lost_leases="", acquired_at="", '
             'owner_details="", owner_task'
         ),
+    },
+    "stores/sql/statements/step.py": {
+        '        guard = f"{guard} AND {NOT_PAUSED}"\n': "        pass\n",
     },
     "stores/sql/database.py": {
         "retention_of(url.query.get(OPTION))": "None",

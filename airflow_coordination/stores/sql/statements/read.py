@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores.sql.columns import HEAD, HEADS, META, PARTITION, PARTITIONS, SOURCES, Ready, Timed
+from airflow_coordination.stores.sql.columns import (
+    HEAD,
+    HEADS,
+    META,
+    PARTITION,
+    PARTITIONS,
+    PAUSE,
+    SOURCES,
+    Ready,
+    Timed,
+)
 from airflow_coordination.stores.sql.indexes import MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
@@ -119,8 +129,8 @@ def outlook(dialect: Dialect) -> str:
         SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
         delayed - due_delayed + closed - due_closed, parked, completed,
         (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired,
-        {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable)
-        FROM numbers"""
+        {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable),
+        {PAUSE} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
 
 
 def _oldest(dialect: Dialect, due: str) -> str:

@@ -10,12 +10,14 @@ from airflow_coordination.leases.algebra import Condition, Value
 from airflow_coordination.leases.fields import TENURE_FIELDS
 from airflow_coordination.leases.rules import Changes, Rule
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.stores.sql.columns import HISTORY, PARTITIONS, TENURE_KEY_COLUMNS, Timed
+from airflow_coordination.stores.sql.columns import HISTORY, PARTITIONS, PAUSED, SOURCES, TENURE_KEY_COLUMNS, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.symbols import STATUS
 from airflow_coordination.stores.sql.statements.words import ROW, Case, SqlWords, said
 from airflow_coordination.stores.sql.waiting import waits
 
+NOT_PAUSED: Final = f"NOT EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifier = :source AND {PAUSED})"
+"""Holds as the statement's snapshot sees it: what has begun before the pause was written may still be acquired."""
 ONE: Final = "source_identifier = :source AND source_partition_key = :key"
 """Finds one partition."""
 
@@ -83,6 +85,8 @@ def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str 
     columns = {**dict(_fields(changes)), **_index(words, changes)}
     assigned = ", ".join(f"{column} = {said(value)}" for column, value in columns.items() if said(value) != column)
     guard = f"{found} AND {rule.condition(words, row, write, words.now)}"
+    if rule.held_back:
+        guard = f"{guard} AND {NOT_PAUSED}"
     text = f"UPDATE {PARTITIONS} SET {assigned} WHERE {guard} RETURNING {returning}"
     return StepText(text, guard, partial(_ended_tenure, words, rule, write, row))
 

@@ -1,0 +1,98 @@
+"""Pausing and resuming a whole source: new leases are held back, owners finish (promise X12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, SettingsError, shown
+from airflow_coordination.leases.names import storable
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
+from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
+from airflow_coordination.leases.port import pause_of
+from airflow_coordination.leases.writes import SetPause
+
+_DONE: Final = {True: "paused", False: "running"}
+
+
+class Pausing(Participant):
+    """The part of :class:`SourceCoordinator` that holds a source back, and lets it go on."""
+
+    def current_pause(self) -> Pause:
+        """Return whether new leases of this source are held back, who has said so last, when and why."""
+        return self._settler.repeat("look for a pause", lambda: pause_of(self.store, self._source_id))
+
+    def pause(self, by: str, why: str, seen: Pause | None = None) -> Pause:
+        """Hold new leases back until somebody resumes the source.
+
+        Who holds a lease goes on, renews it and ends it; so do later tries of the same task. Sweeps go on, partitions
+        are created, people act. Nothing is acquired by a request that is sent after this has returned: on DynamoDB,
+        where each process asks every 30 s, by one that is sent 30 s after it. A request that was under way may still
+        acquire one.
+
+        :param by: who asks, kept in the audit.
+        :param why: the reason, kept in the audit.
+        :param seen: the pause as the person saw it; it is refused if somebody has paused or resumed since.
+        :return: the pause that is in force then.
+        :raises PartitionUpdateError: when the source is paused already, or somebody was faster.
+        :raises SettingsError: when the store comes from elsewhere and knows of no pauses.
+        """
+        return self._set_pause(True, by, why, seen)
+
+    def resume(self, by: str, why: str, seen: Pause | None = None) -> Pause:
+        """Let a paused source go on; see :meth:`pause`."""
+        return self._set_pause(False, by, why, seen)
+
+    def pauses(self) -> Sequence[dict[str, Any]]:
+        """Return who has paused and resumed this source, oldest first, each as ``at``, ``action``, ``by``, ``why``."""
+        read = lambda: self.store.audit(self._source_id, OF_THE_SOURCE)  # noqa: E731
+        return [
+            {name: value for name, value in each.items() if name != "key"}
+            for each in self._settler.repeat("read the audit", read)
+        ]
+
+    def check_pause(self, paused: bool, seen: Pause) -> None:
+        """Say whether a source can be paused (or resumed) as it was seen, and change nothing.
+
+        :raises PartitionUpdateError: when it is so already; the same that doing it would raise.
+        """
+        if seen.paused is paused:
+            raise self._refused(paused, "is", seen)
+
+    def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None) -> Pause:
+        check_said(by, why)
+        if not hasattr(self.store, "set_pause"):
+            remedy = "Pause the DAGs that work on it, or park its partitions"
+            raise SettingsError("store", self.store.description, "comes from elsewhere and knows of no pauses", remedy)
+        seen = self.current_pause() if seen is None else seen
+        self.check_pause(paused, seen)
+        write = SetPause(
+            source=self._source_id,
+            op=self._randomness.op_id(),
+            paused=paused,
+            seen=seen.op,
+            by=storable(by)[:MAX_WHY_CHARACTERS],
+            why=storable(why)[:MAX_WHY_CHARACTERS],
+        )
+        action = f"{_verb(paused)} source {shown(self.source)}"
+        attempts = self._settler.attempts(action)
+        applied = attempts.hear(lambda: self.store.set_pause(write))
+        now = self.current_pause()
+        if applied or now.op == write.op:
+            return now
+        if attempts.doubtful:
+            raise OutcomeUnknownError(action, "others have paused or resumed it since")
+        raise self._refused(paused, "was meanwhile", now)
+
+    def _refused(self, paused: bool, when: str, now: Pause) -> PartitionUpdateError:
+        problem = f"it {when} {_DONE[now.paused]}"
+        if now != NEVER_PAUSED and now.at is not None:
+            did = "paused" if now.paused else "resumed"
+            at = now.at.isoformat(timespec="seconds")
+            problem += f": {did} at {at} by {shown(now.by or '')}, who said {shown(now.why or '')}"
+        return PartitionUpdateError(f"{_verb(paused)} source {shown(self.source)}", "", f"{problem}.")
+
+
+def _verb(paused: bool) -> str:
+    return "pause" if paused else "resume"
