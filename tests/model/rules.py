@@ -53,7 +53,10 @@ class Rules:
     state_after_pages: bool = True
     state_under_fence: bool = True
     pause: str = "when applied"
-    """When a source's pause holds acquisitions back. ``when sent``: safe, too. ``but hints``, ``endings, too``: loose."""
+    """When a source's pause holds acquisitions back. ``when sent``: safe, too.
+
+    ``but hints`` and ``endings, too``: loose.
+    """
     pause_sees_version: bool = True
     """Whether pausing and resuming name the operation before; otherwise only whether it is paused."""
 
