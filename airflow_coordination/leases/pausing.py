@@ -77,9 +77,9 @@ class Pausing(Participant):
         )
         action = f"{_verb(paused)} source {shown(self.source)}"
         attempts = self._settler.attempts(action)
-        applied = attempts.hear(lambda: self.store.set_pause(write))
-        now = self.current_pause()
-        if applied or now.op == write.op:
+        answer = attempts.hear(lambda: self.store.set_pause(write))
+        now = answer.pause
+        if answer.applied or now.op == write.op:
             return now
         if attempts.doubtful:
             raise OutcomeUnknownError(action, "others have paused or resumed it since")

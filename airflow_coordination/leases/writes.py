@@ -13,6 +13,7 @@ from enum import Enum, StrEnum
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 
@@ -278,6 +279,18 @@ class Answer:
     applied: bool
     partition: Partition | None = None
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAnswer:
+    """What the store says to "pause" and "resume".
+
+    :param applied: whether this very execution applied it.
+    :param pause: the source's pause as it is now.
+    """
+
+    applied: bool
+    pause: Pause
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     NewPartition,
     OwnerWrite,
+    PauseAnswer,
     Retake,
     SetPause,
     Sweep,
@@ -227,10 +228,11 @@ class InMemoryStore:
         """Carry out a person's action, and audit it."""
         return self._one_step(write)
 
-    def set_pause(self, write: SetPause) -> bool:
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source, and audit it."""
         with self._step() as now:
-            return self._source(write.source).set_pause(write, now)
+            source = self._source(write.source)
+            return PauseAnswer(source.set_pause(write, now), source.pause)
 
     def pause(self, source: str) -> Pause:
         """Return whether a source is paused, and who has said so."""

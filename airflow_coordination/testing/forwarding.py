@@ -21,6 +21,7 @@ from airflow_coordination.leases.writes import (
     End,
     FusedAnswer,
     OwnerWrite,
+    PauseAnswer,
     Retake,
     SetPause,
     Sweep,
@@ -108,7 +109,7 @@ class ForwardingStore:
     def act(self, write: Act) -> Answer:  # noqa: D102
         return self.forward("act", lambda: self.store.act(write))
 
-    def set_pause(self, write: SetPause) -> bool:  # noqa: D102
+    def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
         return self.forward("set_pause", lambda: self.store.set_pause(write))
 
     def pause(self, source: str) -> Pause:  # noqa: D102

@@ -26,6 +26,7 @@ from airflow_coordination.leases.writes import (
     End,
     FusedAnswer,
     OwnerWrite,
+    PauseAnswer,
     Retake,
     SetPause,
     Sweep,
@@ -236,7 +237,7 @@ class DynamoDBStore:
             self._counting.moved(write.source, write.seen.status, after)
         return answer
 
-    def set_pause(self, write: SetPause) -> bool:
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
         self._ready()
         return self._pausing.set_pause(Call("pause" if write.paused else "resume", write.source), write)

@@ -29,6 +29,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     NewPartition,
     OwnerWrite,
+    PauseAnswer,
     Renew,
     Retake,
     Save,
@@ -37,7 +38,7 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import moment, partition_of
+from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.reading import SqlReading
@@ -215,9 +216,10 @@ class SqlStore(SqlReading):
         rows = self.carry_out(Call(str(write.action), write.key), action(write))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
-    def set_pause(self, write: SetPause) -> bool:
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same step."""
-        return bool(self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write)))
+        rows = self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write))
+        return PauseAnswer(True, pause_of_row(rows[0])) if rows else PauseAnswer(False, self.pause(write.source))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

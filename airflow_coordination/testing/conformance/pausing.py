@@ -165,10 +165,10 @@ class Pausing:
 
     def test_a_second_copy_of_a_pause_does_nothing_also_after_it_was_resumed(self, pausing: Workbench) -> None:
         write = SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by="ana", why="why")
-        assert pausing.store.set_pause(write)
-        assert not pausing.store.set_pause(write)
+        assert pausing.store.set_pause(write).applied
+        assert not pausing.store.set_pause(write).applied
         pausing.resume()
-        assert not pausing.store.set_pause(write)
+        assert not pausing.store.set_pause(write).applied
         assert not pausing.store.pause(pausing.source).paused
         assert len(pausing.store.audit(pausing.source, OF_THE_SOURCE)) == 2
 
@@ -177,9 +177,10 @@ class Pausing:
             SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by=by, why="why")
             for by in ("ana", "bob")
         )
-        assert pausing.store.set_pause(one)
-        assert not pausing.store.set_pause(other)
-        assert pausing.store.pause(pausing.source).by == "ana"
+        assert pausing.store.set_pause(one).pause == pausing.store.pause(pausing.source)
+        answer = pausing.store.set_pause(other)
+        assert (answer.applied, answer.pause) == (False, pausing.store.pause(pausing.source))
+        assert answer.pause.by == "ana"
 
     def test_registering_the_source_again_leaves_it_paused(self, pausing: Workbench) -> None:
         pausing.store.register(pausing.source, {"dag_ids": ["one"]})
