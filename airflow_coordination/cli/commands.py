@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
+from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
@@ -108,6 +109,7 @@ _GRANTS: Final = (
     _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),
 )
 
+_OF_SOURCE: Final = (SOURCE, PREFIX, OUTPUT)
 _PURGE: Final = (
     SOURCE,
     PREFIX,
@@ -168,6 +170,7 @@ COMMANDS: Final = (
         ),
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("advice", "Stragglers, unequal owners, and what to set: each with why", print_advice, _OF_SOURCE),
     *map(_action, OFFERED),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
