@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
+from airflow_coordination.cli import actions, grants, iam, pausing, queries, upkeep, watching
 from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
@@ -73,6 +73,15 @@ _PEOPLE: Final = (
     _option("-y", "--yes", action="store_true", help="Do not ask"),
     OUTPUT,
 )
+_OF_A_SOURCE: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--why", required=True, help="The reason, kept in the audit"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
 _PAGING: Final = (
     _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
@@ -109,7 +118,6 @@ _GRANTS: Final = (
     _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),
 )
 
-_OF_SOURCE: Final = (SOURCE, PREFIX, OUTPUT)
 _PURGE: Final = (
     SOURCE,
     PREFIX,
@@ -170,8 +178,10 @@ COMMANDS: Final = (
         ),
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
-    Command("advice", "Stragglers, unequal owners, and what to set: each with why", print_advice, _OF_SOURCE),
+    Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
     *map(_action, OFFERED),
+    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", pausing.pause, _OF_A_SOURCE),
+    Command("resume", "Let a paused source go on", pausing.resume, _OF_A_SOURCE),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(

@@ -69,6 +69,8 @@ class Progress:
     @property
     def ahead(self) -> str:
         """How fast, and how long it takes, in words."""
+        if self.left and self.outlook.paused:
+            return str(self.outlook.pause)
         if not self.left:
             return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
         if self.rate is None:

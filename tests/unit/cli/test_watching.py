@@ -50,9 +50,8 @@ def test_the_rate_is_that_of_the_newest_looks(source, clock):
         "3.0 a minute, about 0:01:20 left (0:00:31 or more)"
     )
     clock.advance(WINDOW + timedelta(seconds=1))
-    assert watcher.look().rate.per_minute == pytest.approx(
-        6 * 60 / 361
-    )  # the window has this look alone: the history tells
+    # The window has this look alone, so the history tells.
+    assert watcher.look().rate.per_minute == pytest.approx(6 * 60 / 361)
 
 
 def test_the_first_look_tells_the_rate_of_the_history(source, clock):
