@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 NOTHING_TO_DO: Final = "nothing to do"
+PAUSED: Final = "the source is paused"
 
 
 class LeasedOperator(TextFields):
@@ -149,7 +150,7 @@ class LeasedOperator(TextFields):
         return found
 
     def _say_nothing_to_do(self, context: Context, pause: Pause) -> None:
-        show_partition(context, NOTHING_TO_DO)
+        show_partition(context, PAUSED if pause.paused else NOTHING_TO_DO)
         message = f"Source {self.source} has nothing to acquire now."
         if pause.paused:
             message = f"Nothing of source {self.source} is acquired: it was {pause}."

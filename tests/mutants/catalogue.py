@@ -11,6 +11,7 @@ from tests.mutants.broken import (
     explaining,
     keeping,
     outputs,
+    pausing,
     postgresql,
     rendering,
     rules,
@@ -41,6 +42,7 @@ _TABLES = (
     command_line,
     board,
     explaining,
+    pausing,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -134,8 +134,7 @@ class Waiting:
 
     def _while_moving(self, seen: Observation) -> Conclusion:
         """Wait, unless nobody takes what can be acquired: then nobody of this run ever will."""
-        if self.terms.on_idle is OnIdle.WAIT or seen.paused:
-            self.idleness = None
+        if self.terms.on_idle is OnIdle.WAIT:
             return _wait("Not completed", seen)
         hints = seen.hints() if not seen.outlook.assigned else ()
         self.idleness = Idleness.seen(self.idleness, seen.outlook, seen.swept, hints)

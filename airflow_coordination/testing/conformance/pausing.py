@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 
@@ -15,9 +14,6 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action, SetPause
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
-
-ASKED_AGAIN = timedelta(seconds=31)
-"""After this, also a store for which asking is dear knows of a pause."""
 
 WAYS: dict[str, Callable[[Workbench, str], Partition | None]] = {
     "in the order": lambda bench, key: bench.next(),
@@ -76,13 +72,6 @@ class Pausing:
         pausing.pause()
         assert WAYS[way](pausing, "k") is None
         assert pausing.get("k").status is PartitionStatus.CLOSED
-
-    def test_x12_who_acquired_before_knows_of_it_in_time(self, pausing: Workbench) -> None:
-        pausing.create("a", "b")
-        pausing.acquire()
-        pausing.pause()
-        pausing.clock.advance(ASKED_AGAIN)
-        assert pausing.next() is None
 
     def test_x12_owners_go_on(self, pausing: Workbench) -> None:
         held = pausing.new("k")
