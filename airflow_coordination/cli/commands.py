@@ -59,6 +59,7 @@ _FILTER: Final = (
     _option("--status", choices=STATES, help="All partitions in this state; CLOSED: those not PARKED"),
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
+    _option("--owner-like", metavar="TEXT", help="All partitions that an owner with this in its name holds"),
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
     _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
 )
@@ -84,7 +85,9 @@ _OF_A_SOURCE: Final = (
 )
 _PAGING: Final = (
     _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
+    _option("--owner-like", metavar="TEXT", help="Only partitions that an owner with this in its name holds"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
