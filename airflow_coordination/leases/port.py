@@ -21,6 +21,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -102,6 +103,9 @@ class PartitionStore(Protocol):
 
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step, in which a retract empties the head records, too."""
+
+    def place(self, write: Place) -> Answer:
+        """Give a partition that was just created the life that it had in another store, with its head records."""
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked.

@@ -22,6 +22,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -108,6 +109,9 @@ class ForwardingStore:
 
     def act(self, write: Act) -> Answer:  # noqa: D102
         return self.forward("act", lambda: self.store.act(write))
+
+    def place(self, write: Place) -> Answer:  # noqa: D102
+        return self.forward("place", lambda: self.store.place(write))
 
     def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
         return self.forward("set_pause", lambda: self.store.set_pause(write))

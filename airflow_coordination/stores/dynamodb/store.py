@@ -27,6 +27,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -235,6 +236,14 @@ class DynamoDBStore:
         if answer.applied and answer.partition is not None:
             after = None if answer.partition.deleted else answer.partition.status
             self._counting.moved(write.source, write.seen.status, after)
+        return answer
+
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        self._ready()
+        answer = people.place(self._partitions, write)
+        if answer.applied:
+            self._counting.moved(write.source, UNASSIGNED, write.life.status)
         return answer
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
