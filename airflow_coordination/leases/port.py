@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from airflow_coordination.leases.partition import Partition
@@ -21,6 +21,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -103,6 +104,9 @@ class PartitionStore(Protocol):
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step, in which a retract empties the head records, too."""
 
+    def place(self, write: Place) -> Answer:
+        """Give a partition that was just created the life that it had in another store, with its head records."""
+
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked.
 
@@ -177,6 +181,12 @@ class PartitionStore(Protocol):
 def pause_of(store: PartitionStore, source: str) -> Pause:
     """Return whether a source is paused; a store from elsewhere may know nothing of pauses."""
     return store.pause(source) if hasattr(store, "pause") else NEVER_PAUSED
+
+
+def pause_holds_after(store: PartitionStore) -> timedelta:
+    """Return how long after a pause was set the last process knows of it."""
+    found: timedelta = getattr(store, "pause_holds_after", timedelta(0))
+    return found
 
 
 def keeps_history(store: PartitionStore) -> bool:

@@ -252,6 +252,22 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Give a partition that nobody has touched since its creation the life that it had in another store.
+
+    :param created: the operation that has created it here.
+    :param life: the partition as it was there, with this store's source; nobody held it.
+    :param heads: its head records, in full.
+    """
+
+    source: str
+    key: str
+    created: str
+    life: Partition
+    heads: tuple[HeadRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetPause:
     """A person pauses or resumes a source, audited in the same step.
 

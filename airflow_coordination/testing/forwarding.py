@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.port import PartitionStore, pause_holds_after
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -22,6 +22,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -73,6 +74,10 @@ class ForwardingStore:
     def create_page(self) -> int:  # noqa: D102
         return self.store.create_page
 
+    @property
+    def pause_holds_after(self) -> timedelta:  # noqa: D102
+        return pause_holds_after(self.store)
+
     def setup(self) -> None:  # noqa: D102
         self.store.setup()
 
@@ -108,6 +113,9 @@ class ForwardingStore:
 
     def act(self, write: Act) -> Answer:  # noqa: D102
         return self.forward("act", lambda: self.store.act(write))
+
+    def place(self, write: Place) -> Answer:  # noqa: D102
+        return self.forward("place", lambda: self.store.place(write))
 
     def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
         return self.forward("set_pause", lambda: self.store.set_pause(write))

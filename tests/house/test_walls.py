@@ -18,6 +18,7 @@ CLIENTS = {
     "": set(),
     "leases": set(),
     "monitoring": set(),
+    "transfer": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},

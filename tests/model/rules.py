@@ -52,6 +52,8 @@ class Rules:
     same_wish_is_same_write: bool = True
     state_after_pages: bool = True
     state_under_fence: bool = True
+    place_needs_untouched: bool = True
+    """Whether only what was just created gets the life of another store."""
     pause: str = "when applied"
     """When a source's pause holds acquisitions back. ``when sent``: safe, too.
 

@@ -10,6 +10,7 @@ from tests.mutants.broken import (
     dynamodb,
     explaining,
     keeping,
+    moving,
     outputs,
     pausing,
     postgresql,
@@ -43,6 +44,7 @@ _TABLES = (
     board,
     explaining,
     pausing,
+    moving,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -44,7 +45,7 @@ from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.owning import Owning
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.pausing import Pausing
+from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN, Pausing
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
@@ -77,6 +78,7 @@ class DynamoDBStore:
     has_fused_step: Final = False
     keeps_history: Final = False
     create_page: Final = CREATE_PAGE
+    pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
 
     def __init__(
@@ -235,6 +237,14 @@ class DynamoDBStore:
         if answer.applied and answer.partition is not None:
             after = None if answer.partition.deleted else answer.partition.status
             self._counting.moved(write.source, write.seen.status, after)
+        return answer
+
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        self._ready()
+        answer = people.place(self._partitions, write)
+        if answer.applied:
+            self._counting.moved(write.source, UNASSIGNED, write.life.status)
         return answer
 
     def set_pause(self, write: SetPause) -> PauseAnswer:

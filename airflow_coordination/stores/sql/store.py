@@ -30,6 +30,7 @@ from airflow_coordination.leases.writes import (
     NewPartition,
     OwnerWrite,
     PauseAnswer,
+    Place,
     Renew,
     Retake,
     Save,
@@ -51,6 +52,7 @@ from airflow_coordination.stores.sql.steps import (
     acquisition_of_known,
     action,
     ending,
+    placement,
     reclaiming,
     setting_pause,
 )
@@ -215,6 +217,11 @@ class SqlStore(SqlReading):
             return self.refusal(write.source, write.key)
         rows = self.carry_out(Call(str(write.action), write.key), action(write))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
+
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        rows = self.carry_out(Call("place", write.key), placement(write))
+        return Answer(True) if rows else self.refusal(write.source, write.key)
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same step."""
