@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
-ROOMS = ("leases", "outputs", "stores", "spark", "sources")
+ROOMS = ("leases", "outputs", "acknowledgments", "stores", "spark", "sources")
 VENDORED = "vendored"
 """The folder of libraries that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -22,7 +22,7 @@ _LEFT_OUT = {"__pycache__", "versions", "tests"}
 def build_archive(directory: str | os.PathLike[str]) -> Path:
     """Write the archive below ``directory`` and return its path. The same code gives the same file, byte for byte.
 
-    It holds leases, outputs, stores and spark, and fsspec for drivers whose image lacks it. A driver needs
+    It holds our pure rooms, stores and spark, and fsspec for drivers whose image lacks it. A driver needs
     pyspark and the store's client library besides.
 
     :param directory: created if it does not exist; several processes may build there at once.

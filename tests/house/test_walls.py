@@ -32,6 +32,7 @@ NOT_LOADED = {
     "airflow_coordination": HEAVY,
     "airflow_coordination.get_provider_info": HEAVY,
     "airflow_coordination.leases": HEAVY,
+    "airflow_coordination.acknowledgments": HEAVY | {"fsspec"},
     "airflow_coordination.outputs": HEAVY,
     "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
