@@ -20,12 +20,13 @@ CLIENTS = {
     "monitoring": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
+    "sinks": {"psycopg", "pyarrow", "tenacity"},
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},
     "duties": set(),
     "cli": {"airflow", "psutil", "rich", "yaml"},
-    "testing": {"pytest"},
+    "testing": {"pyarrow", "pytest"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
 NOT_LOADED = {
@@ -36,6 +37,7 @@ NOT_LOADED = {
     "airflow_coordination.outputs": HEAVY,
     "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
+    "airflow_coordination.sinks": HEAVY | {"fsspec", "psycopg", "pyarrow"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
     "airflow_coordination.monitoring": HEAVY | {"rich"},
