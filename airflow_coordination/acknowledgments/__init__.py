@@ -3,6 +3,7 @@
 from airflow_coordination.acknowledgments.accounting import Accounting, SinkCounts
 from airflow_coordination.acknowledgments.acknowledgment_set import AcknowledgmentSet, SetStatus
 from airflow_coordination.acknowledgments.checkpoints import OrderedCheckpoints, Stopped
+from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager, ManagerCounts
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "AcknowledgmentSet",
     "AcknowledgmentSetManager",
     "ManagerCounts",
+    "NegativeAcknowledgmentError",
     "OrderedCheckpoints",
     "SetStatus",
     "SinkCounts",

@@ -7,6 +7,7 @@ from tests.mutants.broken import (
     board,
     command_line,
     connections,
+    delivering,
     dynamodb,
     explaining,
     keeping,
@@ -41,6 +42,7 @@ _TABLES = (
     command_line,
     board,
     explaining,
+    delivering,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

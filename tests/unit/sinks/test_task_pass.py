@@ -143,6 +143,26 @@ def test_s13_dead_letters_that_cannot_be_written_are_failures(tmp_path):
     assert "write a file" in tally.errors[-1]
 
 
+class FullDisk(DeadLetterFiles):
+    """Takes every letter, and cannot store the file."""
+
+    def open(self, task: SinkTask):
+        writer = super().open(task)
+
+        def close() -> None:
+            raise OSError("no space left on device")
+
+        writer.close = close
+        return writer
+
+
+def test_s13_dead_letters_that_cannot_be_stored_are_failures(tmp_path):
+    sinks = [Collecting(answers={2: refused("bad date")}), Collecting()]
+    found, tally = run(batch(range(4), ALL, ALL), sinks=sinks, dead_letters=FullDisk(str(tmp_path)))
+    assert (found.failed, found.dead_lettered, found.sinks["s0"]) == (1, 0, SinkCounts(4, 3, 0, 1))
+    assert (tally.dead_letter_files, tally.errors[-1]) == ([], "OSError: no space left on device")
+
+
 def test_a_block_is_owed_and_not_written_here():
     found, _ = run(batch(range(4), ALL, NONE), sinks=[None, Collecting()])
     assert found.sinks == {"s0": SinkCounts(4, 4), "s1": SinkCounts()}
