@@ -54,6 +54,8 @@ PROMISES = {
     "X9": "Limits are checked before the call, and named in the error.",
     "X10": "The rights that the documentation gives in PostgreSQL are enough.",
     "X11": "Where a store keeps a history, each tenure has one row in it, written in the commit that ends the tenure.",
+    "X12": "While a source is paused nothing of it is newly acquired, on DynamoDB after 30 seconds; owners finish, sweeps"
+    " go on.",
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 

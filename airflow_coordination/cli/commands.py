@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, queries, upkeep, watching
+from airflow_coordination.cli import actions, grants, iam, pausing, queries, upkeep, watching
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
@@ -67,6 +67,15 @@ _PEOPLE: Final = (
     KEYS,
     *_FILTER,
     _option("--why", required=True, help="The reason, kept in the partition's history"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
+_OF_A_SOURCE: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--why", required=True, help="The reason, kept in the audit"),
     _option("--by", help="Who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
@@ -169,6 +178,8 @@ COMMANDS: Final = (
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     *map(_action, OFFERED),
+    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", pausing.pause, _OF_A_SOURCE),
+    Command("resume", "Let a paused source go on", pausing.resume, _OF_A_SOURCE),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(

@@ -24,7 +24,8 @@ OVERDUE: Final = Family(
 OLDEST: Final = Family(
     "coordination_oldest_claimable_seconds", "For how long the oldest claimable partition has waited, 0 if none waits."
 )
-FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST)
+PAUSED: Final = Family("coordination_source_paused", "1 if a person holds new leases back, otherwise 0.")
+FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, PAUSED)
 STATES: Final = {
     "claimable": Gauge.CLAIMABLE,
     "assigned": Gauge.ASSIGNED,
@@ -81,5 +82,6 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
         samples[PARTITIONS] += [({**labels, STATE: state}, seen[gauge]) for state, gauge in STATES.items()]
         samples[OVERDUE].append((labels, seen[Gauge.OVERDUE]))
         samples[OLDEST].append((labels, seen[Gauge.OLDEST_CLAIMABLE]))
+        samples[PAUSED].append((labels, seen[Gauge.PAUSED]))
     samples[UP].append((more, 1))
     return samples

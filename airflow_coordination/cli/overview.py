@@ -100,6 +100,7 @@ def _summed_up(source: SourceSummary) -> Row:
         "partitions": source.total,
         **{state.lower(): count for state, count in by_state(source.counts, outlook).items()},
         "claimable": outlook.claimable,
+        "paused": outlook.paused,
         "oldest_claimable_seconds": None if oldest is None else oldest // _SECOND,
         "next_due": outlook.next_due,
     }

@@ -43,7 +43,7 @@ def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
     counts, outlook = coordinator.counts(), coordinator.outlook()
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {state.lower(): count for state, count in by_state(counts, outlook).items()}
-    return row | {"overdue": outlook.overdue, "next_due": outlook.next_due}
+    return row | {"overdue": outlook.overdue, "next_due": outlook.next_due, "paused": outlook.paused}
 
 
 def list_partitions(context: CommandContext, args: Namespace) -> None:

@@ -45,6 +45,8 @@ class Gauge(StrEnum):
     COMPLETED = "completedPartitions"
     OVERDUE = "overduePartitions"
     OLDEST_CLAIMABLE = "oldestClaimableSeconds"
+    PAUSED = "sourcePaused"
+    """1 while a person holds new leases back, otherwise 0."""
 
 
 class Metrics(Protocol):
@@ -80,8 +82,11 @@ class CountingMetrics:
 
 def gauged(outlook: Outlook) -> dict[Gauge, int]:
     """Return the value of every gauge; an age in whole seconds, 0 when nothing waits."""
-    found = {gauge: getattr(outlook, gauge.name.lower()) for gauge in Gauge}
-    return {**found, Gauge.OLDEST_CLAIMABLE: (outlook.oldest_claimable or timedelta()) // timedelta(seconds=1)}
+    age = outlook.oldest_claimable or timedelta()
+    found: dict[Gauge, int] = {
+        gauge: int(getattr(outlook, gauge.name.lower())) for gauge in Gauge if gauge is not Gauge.OLDEST_CLAIMABLE
+    }
+    return {**found, Gauge.OLDEST_CLAIMABLE: age // timedelta(seconds=1)}
 
 
 @lru_cache(maxsize=1024)

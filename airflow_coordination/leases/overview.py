@@ -107,7 +107,7 @@ class Overview(Participant):
     def explain(self, key: str) -> Explanation:
         """Return why a partition is not moving, what happens next by itself and when, and what to type.
 
-        Sends two or three requests for a partition that is there, at most eight for one that is not, and gets about a
+        Sends three or four requests for a partition that is there, at most eight for one that is not, and gets about a
         thousand rows at most, however large the source.
 
         :param key: also of a partition that was deleted, or is not there.

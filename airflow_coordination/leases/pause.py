@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from airflow_coordination.leases.input_errors import shown
+
 OF_THE_SOURCE: Final = ""
 """The key under which the audit keeps what people do to a whole source; no partition can have it."""
 
@@ -26,6 +28,14 @@ class Pause:
     why: str | None = None
     at: datetime | None = None
     op: str | None = None
+
+    def __str__(self) -> str:
+        """Return it in words, on one line."""
+        if self.op is None:
+            return "never paused"
+        at = f" at {self.at.isoformat(timespec='seconds')}" if self.at else ""
+        done = "paused" if self.paused else "resumed"
+        return f"{done}{at} by {shown(self.by or '')}, who said {shown(self.why or '')}"
 
 
 NEVER_PAUSED: Final = Pause()

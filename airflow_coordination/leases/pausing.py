@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, SettingsError, shown
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
+from airflow_coordination.leases.pause import OF_THE_SOURCE, Pause
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
 from airflow_coordination.leases.port import pause_of
 from airflow_coordination.leases.writes import SetPause
-
-_DONE: Final = {True: "paused", False: "running"}
 
 
 class Pausing(Participant):
@@ -58,7 +56,7 @@ class Pausing(Participant):
         :raises PartitionUpdateError: when it is so already; the same that doing it would raise.
         """
         if seen.paused is paused:
-            raise self._refused(paused, "is", seen)
+            raise self._refused(paused, "", seen)
 
     def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None) -> Pause:
         check_said(by, why)
@@ -77,21 +75,16 @@ class Pausing(Participant):
         )
         action = f"{_verb(paused)} source {shown(self.source)}"
         attempts = self._settler.attempts(action)
-        applied = attempts.hear(lambda: self.store.set_pause(write))
-        now = self.current_pause()
-        if applied or now.op == write.op:
+        answer = attempts.hear(lambda: self.store.set_pause(write))
+        now = answer.pause
+        if answer.applied or now.op == write.op:
             return now
         if attempts.doubtful:
             raise OutcomeUnknownError(action, "others have paused or resumed it since")
-        raise self._refused(paused, "was meanwhile", now)
+        raise self._refused(paused, "meanwhile ", now)
 
     def _refused(self, paused: bool, when: str, now: Pause) -> PartitionUpdateError:
-        problem = f"it {when} {_DONE[now.paused]}"
-        if now != NEVER_PAUSED and now.at is not None:
-            did = "paused" if now.paused else "resumed"
-            at = now.at.isoformat(timespec="seconds")
-            problem += f": {did} at {at} by {shown(now.by or '')}, who said {shown(now.why or '')}"
-        return PartitionUpdateError(f"{_verb(paused)} source {shown(self.source)}", "", f"{problem}.")
+        return PartitionUpdateError(f"{_verb(paused)} source {shown(self.source)}", "", f"it was {when}{now}.")
 
 
 def _verb(paused: bool) -> str:

@@ -20,6 +20,8 @@ from airflow_coordination.leases.writes import (
     End,
     FusedAnswer,
     OwnerWrite,
+    PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -102,8 +104,11 @@ class PartitionStore(Protocol):
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step, in which a retract empties the head records, too."""
 
-    def set_pause(self, write: SetPause) -> bool:
-        """Pause or resume a source if nobody has since the person looked; return whether this was applied.
+    def place(self, write: Place) -> Answer:
+        """Give a partition that was just created the life that it had in another store, with its head records."""
+
+    def set_pause(self, write: SetPause) -> PauseAnswer:
+        """Pause or resume a source if nobody has since the person looked.
 
         Audited in the same step, under the key :data:`~.pause.OF_THE_SOURCE`. Acquisitions that begin afterwards are
         refused while it is paused; a store for which asking is dear asks at least every 30 s.

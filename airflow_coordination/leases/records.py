@@ -13,7 +13,7 @@ from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import OF_THE_SOURCE
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import Act, Action, End, SetPause
+from airflow_coordination.leases.writes import Act, Action, End, Place, SetPause
 
 MAX_HISTORY_ERROR: Final = 500
 """Characters of an error that the history keeps of each failure."""
@@ -103,6 +103,12 @@ def of_action(w: Act) -> Iterator[Record]:
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key)
+
+
+def of_life(w: Place) -> Iterator[Record]:
+    """Yield what a partition has published in the store that it comes from."""
+    if w.heads:
+        yield PutHeads(w.heads)
 
 
 def of_pause(w: SetPause) -> Audit:

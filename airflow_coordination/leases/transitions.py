@@ -34,6 +34,7 @@ class Event(StrEnum):
     RESET = "reset"
     RETRACT = "retract"
     DELETE = "delete"
+    PLACE = "place"
 
 
 State = PartitionStatus | None
@@ -58,6 +59,7 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.RESET: {UNASSIGNED: (UNASSIGNED,), ASSIGNED: (UNASSIGNED,), CLOSED: (UNASSIGNED,), COMPLETED: (UNASSIGNED,)},
     Event.RETRACT: {UNASSIGNED: (UNASSIGNED,), CLOSED: (CLOSED,), COMPLETED: (COMPLETED,)},
     Event.DELETE: {UNASSIGNED: (None,), ASSIGNED: (None,), CLOSED: (None,), COMPLETED: (None,)},
+    Event.PLACE: {UNASSIGNED: (UNASSIGNED, CLOSED, COMPLETED)},
 }
 """``TRANSITIONS[event][status before]`` = the possible statuses after."""
 

@@ -13,6 +13,7 @@ from enum import Enum, StrEnum
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 
@@ -251,6 +252,22 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Give a partition that nobody has touched since its creation the life that it had in another store.
+
+    :param created: the operation that has created it here.
+    :param life: the partition as it was there, with this store's source; nobody held it.
+    :param heads: its head records, in full.
+    """
+
+    source: str
+    key: str
+    created: str
+    life: Partition
+    heads: tuple[HeadRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetPause:
     """A person pauses or resumes a source, audited in the same step.
 
@@ -278,6 +295,18 @@ class Answer:
     applied: bool
     partition: Partition | None = None
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAnswer:
+    """What the store says to "pause" and "resume".
+
+    :param applied: whether this very execution applied it.
+    :param pause: the source's pause as it is now.
+    """
+
+    applied: bool
+    pause: Pause
 
 
 @dataclass(frozen=True, slots=True)

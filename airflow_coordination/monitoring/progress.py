@@ -50,6 +50,8 @@ class Progress:
         return f"{states}; {self._ahead()}"
 
     def _ahead(self) -> str:
+        if self.left and self.outlook.paused:
+            return str(self.outlook.pause)
         if not self.left:
             return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
         if self.per_minute is None:

@@ -16,6 +16,7 @@ from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.submission.labels import show_partition
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
 NOTHING_TO_DO: Final = "nothing to do"
+PAUSED: Final = "the source is paused"
 
 
 class LeasedOperator(TextFields):
@@ -132,7 +134,7 @@ class LeasedOperator(TextFields):
         found = adopted or choice.choose(context["ti"].try_number)
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either
-            self._say_nothing_to_do(context)
+            self._say_nothing_to_do(context, coordinator.current_pause())
             return None
         if isinstance(found, Done):
             show_partition(context, found.key)
@@ -147,9 +149,11 @@ class LeasedOperator(TextFields):
             raise
         return found
 
-    def _say_nothing_to_do(self, context: Context) -> None:
-        show_partition(context, NOTHING_TO_DO)
+    def _say_nothing_to_do(self, context: Context, pause: Pause) -> None:
+        show_partition(context, PAUSED if pause.paused else NOTHING_TO_DO)
         message = f"Source {self.source} has nothing to acquire now."
+        if pause.paused:
+            message = f"Nothing of source {self.source} is acquired: it was {pause}."
         if self.on_empty == "skip":
             self._skip(message)
         self.log.info(message)

@@ -1,7 +1,7 @@
 """What one Spark task counts, and how the tasks' counts become one.
 
-A record's fate is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest. Tasks
-count how many records have which fate, so that a sink that fails as it is closed can still be taken out of all of them.
+A record's arrival is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest. Tasks
+count how many records have which arrival, so that a sink that fails as it is closed can still be taken out of all of them.
 What sinks were owed is counted by another hand: from the conditions, before any sink is asked.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from airflow_coordination.acknowledgments.accounting import Accounting, SinkCounts
 
 
-class Fate(NamedTuple):
+class Arrival(NamedTuple):
     """Sinks by what they made of a record, as bits: sink *i* is ``1 << i``."""
 
     delivered: int = 0
@@ -30,7 +30,7 @@ class Tally:
 
     :param owed: per sink, from its condition.
     :param dropped: per reason.
-    :param fates: how many records have which fate; without those that were dropped or go nowhere.
+    :param arrivals: how many records have which arrival; without those that were dropped or go nowhere.
     :param errors: the first error of each sink by its number; that of the dead letters under -1.
     :param notes: what each sink's writers said as they were closed.
     :param dead_letter_files: of the accepted tasks.
@@ -40,7 +40,7 @@ class Tally:
     dropped: list[int]
     read: int = 0
     unrouted: int = 0
-    fates: Counter[Fate] = field(default_factory=Counter)
+    arrivals: Counter[Arrival] = field(default_factory=Counter)
     errors: dict[int, str] = field(default_factory=dict)
     notes: dict[int, list[str]] = field(default_factory=dict)
     dead_letter_files: list[str] = field(default_factory=list)
@@ -52,11 +52,13 @@ class Tally:
     def not_safe(self, sink: int) -> None:
         """Take back all that ``sink`` said: it could not be closed."""
         bit = 1 << sink
-        self.fates = _changed(self.fates, lambda f: Fate(f.delivered & ~bit, f.dead, f.failed | (f.delivered & bit)))
+        self.arrivals = _changed(
+            self.arrivals, lambda f: Arrival(f.delivered & ~bit, f.dead, f.failed | (f.delivered & bit))
+        )
 
     def no_dead_letters(self) -> None:
         """Count what was to be a dead letter as failed: the file could not be stored."""
-        self.fates = _changed(self.fates, lambda f: Fate(f.delivered, 0, f.failed | f.dead))
+        self.arrivals = _changed(self.arrivals, lambda f: Arrival(f.delivered, 0, f.failed | f.dead))
 
     def to_json(self) -> str:
         """Return it as JSON text."""
@@ -66,7 +68,7 @@ class Tally:
                 "unrouted": self.unrouted,
                 "owed": self.owed,
                 "dropped": self.dropped,
-                "fates": [[*fate, count] for fate, count in self.fates.items()],
+                "arrivals": [[*arrival, count] for arrival, count in self.arrivals.items()],
                 "errors": list(self.errors.items()),
                 "notes": list(self.notes.items()),
                 "dead_letter_files": self.dead_letter_files,
@@ -77,7 +79,7 @@ class Tally:
     def from_json(cls, text: str) -> Tally:
         """Return what :meth:`to_json` wrote."""
         document = json.loads(text)
-        document["fates"] = Counter({Fate(*fate): count for *fate, count in document["fates"]})
+        document["arrivals"] = Counter({Arrival(*arrival): count for *arrival, count in document["arrivals"]})
         return cls(**document | {name: dict(document[name]) for name in ("errors", "notes")})
 
     def accounting(self, sinks: Sequence[str], reasons: Sequence[str]) -> Accounting:
@@ -86,17 +88,19 @@ class Tally:
             read=self.read,
             unrouted=self.unrouted,
             dropped=dict(zip(reasons, self.dropped, strict=True)),
-            failed=sum(count for fate, count in self.fates.items() if fate.failed),
-            dead_lettered=sum(count for fate, count in self.fates.items() if fate.dead and not fate.failed),
-            delivered_everywhere=sum(count for fate, count in self.fates.items() if not fate.dead and not fate.failed),
+            failed=sum(count for arrival, count in self.arrivals.items() if arrival.failed),
+            dead_lettered=sum(count for arrival, count in self.arrivals.items() if arrival.dead and not arrival.failed),
+            delivered_everywhere=sum(
+                count for arrival, count in self.arrivals.items() if not arrival.dead and not arrival.failed
+            ),
             sinks={name: self._counts(number) for number, name in enumerate(sinks)},
         )
 
     def _counts(self, sink: int) -> SinkCounts:
         bit = 1 << sink
-        delivered = sum(count for fate, count in self.fates.items() if fate.delivered & bit)
-        dead = sum(count for fate, count in self.fates.items() if fate.dead & bit)
-        failed = sum(count for fate, count in self.fates.items() if fate.failed & bit)
+        delivered = sum(count for arrival, count in self.arrivals.items() if arrival.delivered & bit)
+        dead = sum(count for arrival, count in self.arrivals.items() if arrival.dead & bit)
+        failed = sum(count for arrival, count in self.arrivals.items() if arrival.failed & bit)
         return SinkCounts(self.owed[sink], delivered, dead, failed)
 
 
@@ -108,7 +112,7 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
         total.unrouted += each.unrouted
         total.owed = [mine + theirs for mine, theirs in zip(total.owed, each.owed, strict=True)]
         total.dropped = [mine + theirs for mine, theirs in zip(total.dropped, each.dropped, strict=True)]
-        total.fates.update(each.fates)
+        total.arrivals.update(each.arrivals)
         total.dead_letter_files += each.dead_letter_files
         for sink, text in each.errors.items():
             total.note_error(sink, text)
@@ -117,8 +121,8 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
     return total
 
 
-def _changed(fates: Counter[Fate], change: Callable[[Fate], Fate]) -> Counter[Fate]:
-    changed: Counter[Fate] = Counter()
-    for fate, count in fates.items():
-        changed[change(fate)] += count
+def _changed(arrivals: Counter[Arrival], change: Callable[[Arrival], Arrival]) -> Counter[Arrival]:
+    changed: Counter[Arrival] = Counter()
+    for arrival, count in arrivals.items():
+        changed[change(arrival)] += count
     return changed

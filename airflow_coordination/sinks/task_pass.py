@@ -22,7 +22,7 @@ from airflow_coordination.sinks.protocol import (
     SinkWriter,
     failed,
 )
-from airflow_coordination.sinks.tally import Fate, Tally
+from airflow_coordination.sinks.tally import Arrival, Tally
 
 FLAG: Final = "__deliver_"
 """How the columns begin that hold the conditions: first of the reasons, then of the sinks."""
@@ -84,25 +84,25 @@ class _Attempt:
         for number, holds in enumerate(reasons):
             self._tally.dropped[number] += sum(k and h for k, h in zip(kept, holds, strict=True))
             kept = [k and not h for k, h in zip(kept, holds, strict=True)]
-        fates = [Fate()] * batch.num_rows
+        arrivals = [Arrival()] * batch.num_rows
         for number, holds in enumerate(sinks):
             rows = [row for row, (k, h) in enumerate(zip(kept, holds, strict=True)) if k and h]
             self._tally.owed[number] += len(rows)
-            for row, fate in zip(rows, self._deliver(number, records, rows), strict=True):
-                fates[row] = Fate(*(mine | new for mine, new in zip(fates[row], fate, strict=True)))
-        routed = [fate for fate, k in zip(fates, kept, strict=True) if k and any(fate)]
-        self._tally.fates.update(routed)
+            for row, arrival in zip(rows, self._deliver(number, records, rows), strict=True):
+                arrivals[row] = Arrival(*(mine | new for mine, new in zip(arrivals[row], arrival, strict=True)))
+        routed = [arrival for arrival, k in zip(arrivals, kept, strict=True) if k and any(arrival)]
+        self._tally.arrivals.update(routed)
         self._tally.unrouted += sum(kept) - len(routed)
 
     def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]]]:
         flags = [batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns)]
         return flags[: self._plan.reasons], flags[self._plan.reasons :]
 
-    def _deliver(self, number: int, records: _Records, rows: Sequence[int]) -> Iterator[Fate]:
+    def _deliver(self, number: int, records: _Records, rows: Sequence[int]) -> Iterator[Arrival]:
         """Yield what became of each row in one sink."""
         bit, sink = 1 << number, self._plan.sinks[number]
         if sink is None:  # a block: what it got is told by the footers of its files
-            yield from [Fate(delivered=bit)] * len(rows)
+            yield from [Arrival(delivered=bit)] * len(rows)
             return
         for start in range(0, len(rows), sink.bulk_records):
             bulk = [records[row] for row in rows[start : start + sink.bulk_records]]
@@ -110,9 +110,9 @@ class _Attempt:
             dead = self._bury(number, [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)])
             for answer in answers:
                 if answer.kind is AnswerKind.DELIVERED:
-                    yield Fate(delivered=bit)
+                    yield Arrival(delivered=bit)
                 else:
-                    yield Fate(dead=bit) if dead and _is_refused(answer) else Fate(failed=bit)
+                    yield Arrival(dead=bit) if dead and _is_refused(answer) else Arrival(failed=bit)
 
     def _write(self, number: int, sink: Sink, bulk: Sequence[Record]) -> Sequence[Answer]:
         """Return an answer for each record. After one that the sink's own patience did not help, do not ask again."""

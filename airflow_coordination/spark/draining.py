@@ -115,6 +115,8 @@ def drain(
         endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
         if not endings:
             coordinator.check_prefix()
+        if (pause := coordinator.current_pause()).paused:
+            log.warning("Source %s is not drained: it was %s", shown(source), pause)
         return _summary(endings)
 
 

@@ -32,6 +32,8 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     NewPartition,
     OwnerWrite,
+    PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -189,11 +191,11 @@ class InMemoryStore:
         """Apply an owner's write under its fence."""
         return self._one_step(write)
 
-    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite | Act) -> Answer:
+    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite | Act | Place) -> Answer:
         with self._step() as now:
             return self._apply(write, now)
 
-    def _apply(self, write: AcquireHinted | Retake | OwnerWrite | Act, now: datetime) -> Answer:
+    def _apply(self, write: AcquireHinted | Retake | OwnerWrite | Act | Place, now: datetime) -> Answer:
         source = self._source(write.source)
         partition = source.partitions.get(write.key)
         rule = RULES[type(write)]
@@ -227,10 +229,15 @@ class InMemoryStore:
         """Carry out a person's action, and audit it."""
         return self._one_step(write)
 
-    def set_pause(self, write: SetPause) -> bool:
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        return self._one_step(write)
+
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source, and audit it."""
         with self._step() as now:
-            return self._source(write.source).set_pause(write, now)
+            source = self._source(write.source)
+            return PauseAnswer(source.set_pause(write, now), source.pause)
 
     def pause(self, source: str) -> Pause:
         """Return whether a source is paused, and who has said so."""

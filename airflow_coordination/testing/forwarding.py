@@ -21,6 +21,8 @@ from airflow_coordination.leases.writes import (
     End,
     FusedAnswer,
     OwnerWrite,
+    PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -108,7 +110,10 @@ class ForwardingStore:
     def act(self, write: Act) -> Answer:  # noqa: D102
         return self.forward("act", lambda: self.store.act(write))
 
-    def set_pause(self, write: SetPause) -> bool:  # noqa: D102
+    def place(self, write: Place) -> Answer:  # noqa: D102
+        return self.forward("place", lambda: self.store.place(write))
+
+    def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
         return self.forward("set_pause", lambda: self.store.set_pause(write))
 
     def pause(self, source: str) -> Pause:  # noqa: D102

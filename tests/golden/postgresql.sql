@@ -112,7 +112,9 @@ SELECT key, token
 ## acquire by hint
 UPDATE coordination_partitions
   SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $2, max_failures = $3, partition_owner = $4, owner_task = $5, owner_try = $6, partition_ownership_timeout = CAST($7 AS BIGINT) + $8, acquired_at = CAST($7 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($7 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($7 AS BIGINT) + $8
-  WHERE source_identifier = $10 AND source_partition_key = $11 AND token = $12 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  WHERE source_identifier = $10 AND source_partition_key = $11 AND token = $12 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $10 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
@@ -142,7 +144,9 @@ UPDATE coordination_partitions
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
   WHERE source_identifier = $10 AND timed = 2 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $10 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire
@@ -180,7 +184,9 @@ WITH done AS (UPDATE coordination_partitions
   ORDER BY due_at LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
   WHERE source_identifier = $33 AND timed = 2 AND due_at <= CAST($30 AS BIGINT) AND due_at >= $37
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($30 AS BIGINT))
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($30 AS BIGINT)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $33 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
   SELECT answer.applied, following.*
   FROM (SELECT count(*) AS applied
@@ -204,13 +210,17 @@ UPDATE coordination_partitions
   ORDER BY ready LIMIT 1) IS NULL AND (SELECT due_at
   FROM coordination_partitions
   WHERE source_identifier = $10 AND timed = 0 AND due_at <= CAST($7 AS BIGINT) AND due_at >= $14
-  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT))
+  ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $10 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by key
 WITH done AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, max_failures = $4, partition_owner = $5, owner_task = $6, owner_try = $7, partition_ownership_timeout = CAST($2 AS BIGINT) + $8, acquired_at = CAST($2 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $8
-  WHERE source_identifier = $10 AND source_partition_key = $11 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  WHERE source_identifier = $10 AND source_partition_key = $11 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $10 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
@@ -450,7 +460,9 @@ WITH done AS (UPDATE coordination_partitions
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
   WHERE source_identifier = $33 AND timed = head.timed AND due_at <= CAST($25 AS BIGINT) AND due_at >= $34 AND source_partition_key <> $16 AND (timed <> 1 OR partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
-  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($25 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($25 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $33 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($25 AS BIGINT), 'lost', $24, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
@@ -481,7 +493,9 @@ WITH done AS (UPDATE coordination_partitions
   WHERE EXISTS (SELECT 1
   FROM done) AND source_identifier = $44 AND source_partition_key = (SELECT source_partition_key
   FROM coordination_partitions
-  WHERE source_identifier = $44 AND source_partition_key = $45 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($36 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($36 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $37))
+  WHERE source_identifier = $44 AND source_partition_key = $45 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($36 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($36 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $37)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $44 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($36 AS BIGINT), 'lost', $35, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
@@ -602,7 +616,9 @@ WITH done AS (UPDATE coordination_partitions
   FROM (SELECT source_partition_key AS key
   FROM coordination_partitions
   WHERE source_identifier = $10 AND timed = head.timed AND due_at <= CAST($2 AS BIGINT) AND due_at >= $11 AND (timed <> 1 OR partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
-  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3))
+  ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)) AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = $10 AND paused = 1)
   RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
@@ -886,8 +902,9 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3
   UNION ALL
-  SELECT expired_since) AS claimable)
+  SELECT expired_since) AS claimable), paused, pause_by, pause_why, pause_at, pause_op
   FROM numbers
+  LEFT JOIN coordination_sources ON source_identifier = $1
 
 ## heads
 SELECT source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, published_at

@@ -147,6 +147,8 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
     if m.kind == "delete":
         broken = f"delete: applied to {before.status}, having seen {m.status}" if before.status != m.status else ""
         return Truth(life=truth.life), broken
+    if m.kind == "place" and after.token <= before.token:
+        return truth, f"S1: placed under token {after.token}, where {before.token} was given already"
     if m.kind == "reclaim" and truth.limit:
         return truth._replace(lost=truth.lost + driven(before)), ""
     return _acted(truth, m, before) if m.kind in PEOPLE else (truth, "")

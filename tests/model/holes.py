@@ -108,6 +108,8 @@ HOLES = (
     hole("H23", "the global state is saved in the supplier's chain", {"state_under_fence": False}, "S10",
          sends={"acquire_query": 2, "create": 3, "save_state": 3}, workers=0, suppliers=2, partitions=2,
          pages=((0,), (1,))),
+    hole("H25", "only what nobody has touched is placed", {"place_needs_untouched": False}, "S1",
+         sends={"acquire_hint": 2, "complete": 1, "place": 1}, workers=2, max_token=4),
     hole("H24", "a pause holds back hints, too", {"pause": "but hints"}, "X12",
          sends={"acquire_hint": 2, "acquire_query": 1, "pause": 1, "give_up": 1}, workers=1),
     hole("H24b", "a pause holds back no owner", {"pause": "endings, too"}, "X12",

@@ -80,6 +80,14 @@ def delete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None
     )  # fmt: skip
 
 
+def place(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Give a partition that nobody has touched the life that it had in another store: its fence goes on."""
+    untouched = item.status == UNASSIGNED and item.token == 0 and item.last_op == m.prev
+    if item.status in (ABSENT, TOMBSTONE) or (scenario.rules.place_needs_untouched and not untouched):
+        return None
+    return item._replace(status=UNASSIGNED, token=1, nonce="elsewhere", last_op="elsewhere", task=0, timeout=0)
+
+
 def nothing(scenario: Scenario) -> Item:
     """Return an absent partition."""
     return Item(ring=(None,) * scenario.ring)
@@ -109,5 +117,6 @@ TABLE = {
     "reset": reset,
     "retract": retract,
     "delete": delete,
+    "place": place,
 }
 """Every operation by its name."""

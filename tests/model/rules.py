@@ -52,8 +52,13 @@ class Rules:
     same_wish_is_same_write: bool = True
     state_after_pages: bool = True
     state_under_fence: bool = True
+    place_needs_untouched: bool = True
+    """Whether only what was just created gets the life of another store."""
     pause: str = "when applied"
-    """When a source's pause holds acquisitions back. ``when sent``: safe, too. ``but hints``, ``endings, too``: loose."""
+    """When a source's pause holds acquisitions back. ``when sent``: safe, too.
+
+    ``but hints`` and ``endings, too``: loose.
+    """
     pause_sees_version: bool = True
     """Whether pausing and resuming name the operation before; otherwise only whether it is paused."""
 

@@ -22,7 +22,7 @@ OWNED = CHAIN | {"renew", "adopt"}
 PUBLISHING = frozenset(("complete", "fused", "close", "close_state"))
 STEERING = ("pause", "resume")
 """What people do to the whole source."""
-PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked")
+PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked", "place")
 
 ANY = -1
 SWEEP, TASK, PERSON, LISTING = -1, -2, -3, -4

@@ -12,6 +12,7 @@ from tests.mutants.broken import (
     explaining,
     keeping,
     outputs,
+    pausing,
     postgresql,
     rendering,
     rules,
@@ -43,6 +44,7 @@ _TABLES = (
     board,
     explaining,
     delivering,
+    pausing,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -38,6 +38,7 @@ from airflow_coordination.leases.writes import (
     Renew,
     Retake,
     Save,
+    SetPause,
     Sweep,
     Tenancy,
 )
@@ -116,6 +117,8 @@ class Machine(RuleBasedStateMachine):
         self.sent: list[Write | Create | Act | Sweep] = []
         self.fences: dict[str, list[Fence]] = {key: [] for key in KEYS}
         self.closes = dict.fromkeys(KEYS, 0)
+        self.pauses: list[str | None] = [None]
+        self.paused = False
 
     def start_clock(self) -> FakeClock:
         """Return the time that all stores share."""
@@ -185,6 +188,7 @@ class Machine(RuleBasedStateMachine):
         if by[0] in (Event.ACQUIRE, Event.RETAKE) and after.fence is not None:
             assert all(after.token > given.token for given in self.fences[key])
             self.fences[key].append(after.fence)
+        assert not (self.paused and by[0] is Event.ACQUIRE), "acquired while the source is paused"
         if by[0] in (Event.CREATE, Event.RESET):
             self.closes[key] = 0
         if by[0] is Event.CLOSE:
@@ -365,6 +369,16 @@ class Machine(RuleBasedStateMachine):
             self._send(
                 Act(source=self.source, key=key, op=self.op(), action=action, seen=seen, by="ana", why="because")
             )
+
+    @rule(paused=st.sampled_from([True, *4 * [False]]), age=ages)
+    def pause_or_resume(self, paused: bool, age: int) -> None:
+        seen = self.pauses[-1 - min(age, len(self.pauses) - 1)]
+        write = SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by="ana", why="because")
+        applied = self.ask(lambda store: store.set_pause(write)).applied
+        assert applied is (seen == self.pauses[-1])
+        if applied:
+            self.paused = paused
+            self.pauses.append(write.op)
 
     @precondition(lambda self: self.sent)
     @rule(age=st.integers(0, 10))

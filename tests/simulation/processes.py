@@ -141,6 +141,18 @@ class Person(Restarted):
         self._one.act(self._draw.choice(ACTIONS), self._draw.choice(self._setup.keys))
 
 
+class Pauser(Restarted):
+    """Somebody who pauses the source, for a while, or for somebody else to resume."""
+
+    pause = 240.0
+
+    def _do(self) -> None:
+        self._one.pause()
+        self._clock.sleep(self._draw.random() * 120)
+        if self._draw.random() < 0.8:
+            self._one.resume()
+
+
 class SupplierNode(Restarted):
     """A node that runs the supplier, whose listing grows from run to run."""
 
@@ -223,6 +235,8 @@ class Finisher:
         process.spawn(self._main)
 
     def _main(self) -> None:
+        if self._one.coordinator.current_pause().paused:
+            self._one.resume()
         while not self._one.run_supplier(lambda state: listed(self._setup.keys, state)).ran:
             self._clock.sleep(30)
         for _ in range(self.ROUNDS):
@@ -243,6 +257,7 @@ ROLES: Final[dict[str, Callable[[Setup, str], object]]] = {
     "supplier": SupplierNode,
     "sweeper": Sweeper,
     "person": Person,
+    "pauser": Pauser,
     "reader": Reader,
     "nature": Nature,
 }

@@ -12,6 +12,7 @@ from airflow_coordination.testing.history import (
     Violation,
     check,
     metrics_are_exact,
+    pauses_hold,
     the_global_state_grows,
     work_is_not_denied,
 )
@@ -79,6 +80,7 @@ def violations(setup: Setup) -> Iterator[Violation]:
     yield from check(calls, setup.settings, setup.store.behind)
     if setup.store.is_exact:
         yield from work_is_not_denied(calls, setup.network.heard_until)
+    yield from pauses_hold(calls, setup.store.hears_of_a_pause_within)
     yield from the_global_state_grows(calls, lambda state: float(state["cursor"]))
     for process, _, coordinator in setup.started:
         if not process.dead:

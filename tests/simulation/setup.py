@@ -88,7 +88,7 @@ class Setup:
 
 def _tasks(draw: random.Random) -> list[str]:
     """Return who takes part: some workers, a supplier and a sweeper always, the others mostly."""
-    others = ("supplier2", "sweeper2", "person", "reader", "nature")
+    others = ("supplier2", "sweeper2", "person", "pauser", "reader", "nature")
     workers = [f"worker{number}" for number in range(draw.randint(1, 5))]
     return [*workers, "supplier", "sweeper", *(name for name in others if draw.random() < 0.6)]
 

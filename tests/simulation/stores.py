@@ -16,6 +16,7 @@ from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.testing.history.past_tenures import unremembered
@@ -38,6 +39,8 @@ class StoreSetup(Protocol):
     """By how many seconds the store's own time may be behind."""
     is_exact: bool
     """Whether everybody sees at once what can be acquired."""
+    hears_of_a_pause_within: float
+    """Seconds after which everybody knows that the source is paused."""
 
     def unremembered(self, source: str) -> Iterator[str]:
         """Yield what its history lacks, as far as it keeps one."""
@@ -55,7 +58,7 @@ class StoreSetup(Protocol):
 class InMemorySetup:
     """The store of one process, on which every process of the run looks through the network."""
 
-    behind, is_exact = 0.0, True
+    behind, is_exact, hears_of_a_pause_within = 0.0, True, 0.0
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
@@ -101,7 +104,7 @@ def empty_database() -> bytes:
 class SqliteSetup:
     """A database file."""
 
-    behind, is_exact = 0.0, True
+    behind, is_exact, hears_of_a_pause_within = 0.0, True, 0.0
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
@@ -134,7 +137,7 @@ class SqliteSetup:
 class DynamoDBSetup:
     """A table on the engine in this process; each process of the run has a store and a client of its own."""
 
-    behind, is_exact = 2.0, False
+    behind, is_exact, hears_of_a_pause_within = 2.0, False, ASKED_AGAIN
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         creating.PARALLEL = 1  # type: ignore[misc]

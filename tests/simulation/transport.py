@@ -25,7 +25,9 @@ _READ = Rules(writes=False)
 _QUERY = Rules(once=True)
 RULES = {
     "acquire_next": _QUERY,
-    **dict.fromkeys(("register", "create", "acquire", "write", "complete_and_acquire", "sweep", "act"), _WRITE),
+    **dict.fromkeys(
+        ("register", "create", "acquire", "write", "complete_and_acquire", "sweep", "act", "set_pause"), _WRITE
+    ),
 }
 STALE_SHARE = 0.1
 

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
+from airflow_coordination.leases.port import PartitionStore, pause_of
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
@@ -71,6 +72,7 @@ class SourceFacts:
     :param heads: the head records of what it has published, at most :data:`MOST_HEADS`.
     :param act: what a person did to it last, taking back its output left out.
     :param nearest: the nearest keys there are, in byte order.
+    :param pause: of the source, where the partition waits to be acquired.
     """
 
     key: str
@@ -82,6 +84,7 @@ class SourceFacts:
     heads: tuple[HeadRecord, ...] = ()
     act: PersonsAct | None = None
     nearest: tuple[str, ...] = ()
+    pause: Pause = NEVER_PAUSED
 
 
 class Hears(Protocol):
@@ -127,12 +130,12 @@ class Inquiry:
             return {"nearest": self._nearest(key)}
         if found.deleted or found.parked:
             return {"act": self._act(key)}
-        if found.status is PartitionStatus.UNASSIGNED:
-            return {"place": self._place(key)}
-        if found.status is PartitionStatus.COMPLETED:
-            read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
-            return {"heads": tuple(self._hear("read the output", read))}
-        return {}
+        if found.status is not PartitionStatus.COMPLETED:
+            pause = self._hear("look for a pause", lambda: pause_of(self._store, self._source))
+            asked = found.status is PartitionStatus.UNASSIGNED and not pause.paused
+            return {"pause": pause, "place": self._place(key) if asked else None}
+        read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
+        return {"heads": tuple(self._hear("read the output", read))}
 
     def _place(self, key: str) -> Place | None:
         ordered = self._hear("list hints", lambda: self._store.claimable(self._source, PLACES))

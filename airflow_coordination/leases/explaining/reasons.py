@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +26,7 @@ from airflow_coordination.leases.writes import Action, Sweep
 
 NAMED_DATASETS: Final = 5
 _LOOKED_AFTER: Final = "The next sweep of a sensor or the next acquirer {} it; if it stays so, neither of them runs."
+_HELD_BACK: Final = "Nothing of the source is acquired until it is resumed: it was {}."
 _Explained = Callable[[Partition, SourceFacts, datetime], Explanation]
 
 
@@ -37,7 +39,13 @@ def explain(partition: Partition | None, facts: SourceFacts, now: datetime) -> E
     """
     if partition is None:
         return absent(facts)
-    return _reason_of(partition, now)(partition, facts, now)
+    reason = _reason_of(partition, now)
+    if not facts.pause.paused or reason not in (waiting, due, delayed, reopens, expired):
+        return reason(partition, facts, now)
+    if reason in (waiting, due):
+        return paused(partition, facts, now)
+    later = reason(partition, facts, now)
+    return replace(later, next=f"{later.next} {_HELD_BACK.format(facts.pause)}")
 
 
 def _reason_of(partition: Partition, now: datetime) -> _Explained:
@@ -110,6 +118,12 @@ def waiting(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
         "A task or driver that asks this source for work acquires it when its turn comes.",
         _of_the_source("status", facts),
     )
+
+
+def paused(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what could be acquired now, if nobody had paused the source."""
+    sentence = _sentence(f"{_name(facts)} could be acquired, but its source was {facts.pause}")
+    return Explanation(facts.key, Reason.PAUSED, sentence, None, _of_the_source("resume", facts))
 
 
 def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:

@@ -117,7 +117,7 @@ class Waiting:
                 WaitVerdict.READY, _told(f"{seen.claimable} partitions can be acquired{some}.", seen), hints
             )
         if seen.moving and self.terms.wait:
-            return _wait("Nothing can be acquired now", seen)
+            return _wait("The source is paused" if seen.paused else "Nothing can be acquired now", seen)
         if self._parked(seen):
             return self._until_a_person_acts(seen, "Nothing can be acquired")
         never = "Not now, and this sensor does not wait" if seen.moving else "Nothing can be acquired, nor become so"

@@ -9,6 +9,7 @@ from typing import Final
 
 from airflow_coordination.leases import Outlook, Partition, SourceCoordinator
 from airflow_coordination.leases.hints import decode_hint
+from airflow_coordination.leases.remedies import command
 from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
 
 _PAGE: Final = 1000
@@ -37,7 +38,9 @@ class Observation:
         """Until something is due, by the store's clock; ``None`` when nothing will be."""
 
     def hints(self) -> list[str]:
-        """Return what can be acquired, in the acquisition order."""
+        """Return what can be acquired, in the acquisition order; nothing of a source that is paused."""
+        if self.paused:
+            return []
         with self._reading:
             return self._hints
 
@@ -52,6 +55,11 @@ class Observation:
         return max(self.outlook.claimable, len(self.hints()))
 
     @property
+    def paused(self) -> bool:
+        """Whether a person holds new leases back."""
+        return self.outlook.paused
+
+    @property
     def moving(self) -> bool:
         """Whether something can be acquired, now or later, without a person."""
         return bool(self.outlook.claimable or self.outlook.assigned or self.outlook.waiting)
@@ -64,10 +72,12 @@ class Observation:
         outlook, swept = self.outlook, self.swept
         next_due = f", next due {outlook.next_due.isoformat(timespec='seconds')}" if outlook.next_due else ""
         overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
+        resume = command("resume", self._coordinator.source, prefix=self._coordinator.partition_prefix)
+        paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
         return (
             f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
             f"{outlook.parked} parked, {outlook.completed} completed{next_due}; "
-            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}"
+            f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}{paused}"
         )
 
     @cached_property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionUpdateError
+from airflow_coordination.stores.calls import Call
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 MAX_TRANSACTION: Final = 100
@@ -33,3 +34,14 @@ def check_item(item: Mapping[str, Any]) -> None:
         largest = max(sizes, key=lambda name: sizes[name])
         problem = f"makes an item of {whole:,} bytes, DynamoDB's limit is {MAX_ITEM_BYTES:,}"
         raise InvalidInputError(largest, item[largest], problem, f"Make it shorter; it alone takes {sizes[largest]:,}")
+
+
+def check_together(call: Call, key: str, datasets: int, others: Sequence[object]) -> None:
+    """Refuse a step that writes more items beside its partition than go into one transaction.
+
+    :param datasets: how many of them are head records.
+    :raises PartitionUpdateError: naming both numbers.
+    """
+    if len(others) >= MAX_TRANSACTION:
+        problem = f"it publishes to {datasets} datasets, and DynamoDB writes {MAX_TRANSACTION} items at once"
+        raise PartitionUpdateError(call.action, key, f"{problem}. Publish to fewer datasets")

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from functools import singledispatchmethod
 from typing import Any
 
-from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rules import END
 from airflow_coordination.leases.writes import Adopt, Answer, Begin, End, OwnerWrite, Renew, Save
@@ -14,7 +13,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.large_values import stored, texts_of
-from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
+from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
@@ -92,11 +91,7 @@ class Owning:
         call = Call(str(write.outcome), write.key)
         sets, puts = stored(write.source, write.key, write.op, texts_of(write))
         puts += beside(self._partitions.table, END.records(write), at.now)
-        if len(puts) >= MAX_TRANSACTION:
-            problem = (
-                f"it publishes to {len(write.heads)} datasets, and DynamoDB writes {MAX_TRANSACTION} items at once"
-            )
-            raise PartitionUpdateError(call.action, write.key, f"{problem}. Publish to fewer datasets")
+        check_together(call, write.key, len(write.heads), puts)
         refusal = self._change(call, write, changes.end(write, at, sets, self._ttl), puts)
         return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
 

@@ -10,10 +10,10 @@ from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.records import of_pause
-from airflow_coordination.leases.writes import SetPause
+from airflow_coordination.leases.writes import PauseAnswer, SetPause
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import put
-from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, typed
+from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed
 from airflow_coordination.stores.dynamodb.keys import AUDIT, PAUSE, belonging
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Table
@@ -46,12 +46,9 @@ class Pausing:
 
     def pause(self, call: Call, source: str) -> Pause:
         """Return whether a source is paused, read so that every acknowledged write is seen."""
-        item = self._table.get(call, typed(_key(source)))
-        if item is None:
-            return NEVER_PAUSED
-        return Pause(bool(item["paused"]), item["by"], item["why"], from_micros(int(item["at"])), item["op"])
+        return _decoded(self._table.get(call, typed(_key(source))))
 
-    def set_pause(self, call: Call, write: SetPause) -> bool:
+    def set_pause(self, call: Call, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
         now = self._table.clock.now()
         item: dict[str, Any] = {
@@ -65,8 +62,15 @@ class Pausing:
         as_seen: ConditionBase = Attr("op").not_exists() if write.seen is None else Attr("op").eq(write.seen)
         changes = [{"Put": put(item, as_seen)}, *beside(self._table, [of_pause(write)], now)]
         self._running_until.pop(write.source, None)
-        return self._table.transact(call, changes) is None
+        refusal = self._table.transact(call, changes)
+        return PauseAnswer(refusal is None, _decoded(item if refusal is None else refusal.item))
 
 
 def _key(source: str) -> dict[str, str]:
     return {SOURCE: belonging(source, AUDIT), KEY: PAUSE}
+
+
+def _decoded(item: Item | None) -> Pause:
+    if item is None:
+        return NEVER_PAUSED
+    return Pause(bool(item["paused"]), item["by"], item["why"], from_micros(int(item["at"])), item["op"])

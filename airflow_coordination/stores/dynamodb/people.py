@@ -1,15 +1,20 @@
-"""People's actions, each in one transaction with its records."""
+"""What people do, each in one transaction with its records."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.rules import ACT
-from airflow_coordination.leases.writes import Act, Answer
+from airflow_coordination.leases.blocks import dump_blocks
+from airflow_coordination.leases.rules import ACT, PLACE
+from airflow_coordination.leases.writes import Act, Answer, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
-from airflow_coordination.stores.dynamodb.items import as_kept
+from airflow_coordination.stores.dynamodb.changes import Change
+from airflow_coordination.stores.dynamodb.items import PROGRESS, STAGED, as_kept
+from airflow_coordination.stores.dynamodb.large_values import stored
+from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 
@@ -31,3 +36,20 @@ def act(partitions: Partitions, write: Act) -> Answer:
             return Answer(True, as_kept(after))
         seen = partitions.refused(call, refusal)
     raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")
+
+
+def place(partitions: Partitions, write: Place) -> Answer:
+    """Give a new partition the life that it had in another store."""
+    call, at = Call("place", write.key), partitions.moment()
+    seen = partitions.get(call, write.source, write.key)
+    after = seen and steps.step(write, seen, at.now)
+    if seen is None or after is None:
+        return Answer(False, seen)
+    texts = {PROGRESS: after.progress_text, STAGED: dump_blocks(after.staged) if after.staged else None}
+    sets, others = stored(write.source, write.key, after.last_op, texts)
+    others += beside(partitions.table, PLACE.records(write), at.now)
+    check_together(call, write.key, len(write.heads), others)
+    bare = changes.replace(seen, replace(after, progress_text=None, staged=()), at)
+    change = Change(bare.sets | sets, bare.condition)
+    refusal = partitions.change(call, write.source, write.key, change, others)
+    return Answer(True) if refusal is None else Answer(False, partitions.refused(call, refusal))

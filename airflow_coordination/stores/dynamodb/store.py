@@ -26,6 +26,8 @@ from airflow_coordination.leases.writes import (
     End,
     FusedAnswer,
     OwnerWrite,
+    PauseAnswer,
+    Place,
     Retake,
     SetPause,
     Sweep,
@@ -236,7 +238,15 @@ class DynamoDBStore:
             self._counting.moved(write.source, write.seen.status, after)
         return answer
 
-    def set_pause(self, write: SetPause) -> bool:
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        self._ready()
+        answer = people.place(self._partitions, write)
+        if answer.applied:
+            self._counting.moved(write.source, UNASSIGNED, write.life.status)
+        return answer
+
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
         self._ready()
         return self._pausing.set_pause(Call("pause" if write.paused else "resume", write.source), write)

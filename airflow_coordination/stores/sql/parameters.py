@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import singledispatch
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.blocks import Block, dump_blocks
+from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import Kind
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import Rank
+from airflow_coordination.leases.rules import MOVED
+from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,
@@ -23,6 +25,7 @@ from airflow_coordination.leases.writes import (
     Adopt,
     Begin,
     End,
+    Place,
     Renew,
     Retake,
     Save,
@@ -165,6 +168,34 @@ def act(write: Act) -> dict[str, Any]:
         "status": str(seen.status),
         "seen_op": seen.last_op,
     }
+
+
+def place(write: Place) -> dict[str, Any]:
+    """Return the parameters of a life that goes on in this store."""
+    life = write.life
+    times = {name: _moment(getattr(life, name)) for name in ("reopen_at", "available_at", "created_at")}
+    due = times["reopen_at" if life.status is PartitionStatus.CLOSED else "available_at"]
+    # What is new waits for its time, which may have come: the clock that knows it is the store's.
+    at_once = life.rank is not Rank.NEW
+    ready, timed = waits(life.status, life.rank, at_once=at_once, later=due is not None)
+    return {
+        **{name: getattr(life, name) for name in MOVED},
+        **times,
+        "source": write.source,
+        "key": write.key,
+        "created": write.created,
+        "placed_status": str(life.status),
+        "rank": int(life.rank),
+        "staged": _staged(life.staged),
+        "ready": None if ready is None else int(ready),
+        "timed": None if timed is None else int(timed),
+        "due_at": None if timed is None else due,
+        "position": None if life.rank is Rank.NEW else times["available_at"],
+    }
+
+
+def _moment(at: datetime | None) -> int | None:
+    return None if at is None else to_micros(at)
 
 
 def set_pause(write: SetPause) -> dict[str, Any]:

@@ -8,11 +8,21 @@ from typing import Any
 
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.records import Record, of_pause
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, RECLAIM, RETAKE
+from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, RETAKE
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import KEEP, AcquireHinted, AcquireNext, Act, End, Retake, SetPause, Sweep
+from airflow_coordination.leases.writes import (
+    KEEP,
+    AcquireHinted,
+    AcquireNext,
+    Act,
+    End,
+    Place,
+    Retake,
+    SetPause,
+    Sweep,
+)
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.statements import acquire, owner, pausing, people, sweep
+from airflow_coordination.stores.sql.statements import acquire, owner, pausing, people, placing, sweep
 from airflow_coordination.stores.sql.statements.step import StepText
 
 
@@ -67,6 +77,11 @@ def ending(write: End) -> Step:
         "clear_staged": write.clear_staged,
     }
     return Step(owner.end, shape, given.end(write), tuple(END.records(write)))
+
+
+def placement(write: Place) -> Step:
+    """Return the step that gives a new partition the life that it had in another store."""
+    return Step(placing.place, {}, given.place(write), tuple(PLACE.records(write)))
 
 
 def setting_pause(write: SetPause) -> Step:

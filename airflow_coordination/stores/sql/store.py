@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, Final
 
-from airflow_coordination.leases.clock import Clock, from_micros, to_micros
+from airflow_coordination.leases.clock import Clock, from_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.records import TenureEnded
-from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.results import Created, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import possible
@@ -33,6 +29,8 @@ from airflow_coordination.leases.writes import (
     FusedAnswer,
     NewPartition,
     OwnerWrite,
+    PauseAnswer,
+    Place,
     Renew,
     Retake,
     Save,
@@ -40,20 +38,21 @@ from airflow_coordination.leases.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.columns import head_of, moment, partition_of, past_tenure_of, pause_of_row
+from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
-from airflow_coordination.stores.sql.schema import give_new_id, read_facts, set_up
-from airflow_coordination.stores.sql.statements import acquire, order, owner, pausing, read, records, sweep
-from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
+from airflow_coordination.stores.sql.reading import SqlReading
+from airflow_coordination.stores.sql.schema import give_new_id, set_up
+from airflow_coordination.stores.sql.statements import acquire, owner, read, sweep
+from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
     acquisition_of_known,
     action,
     ending,
+    placement,
     reclaiming,
     setting_pause,
 )
@@ -67,7 +66,7 @@ _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[An
 }
 
 
-class SqlStore(ABC):
+class SqlStore(SqlReading):
     """What SQLite and PostgreSQL have in common; no policy, and no step is ever repeated here.
 
     :param database: connections and the engine's exceptions.
@@ -81,26 +80,13 @@ class SqlStore(ABC):
     partition_prefix: str | None = None
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
-        self.database = database
-        self._clock = clock
-        self._facts: StoreFacts | None = None
+        super().__init__(database, clock)
         self.thinning = Thinning(database.history_retention, self.ask)
-        self.statement = cache(self._statement)
-
-    @property
-    def store_id(self) -> str:
-        """The id this store was given when it was set up (promise S18)."""
-        return self._ready().store_id
 
     @property
     def keeps_history(self) -> bool:
         """Whether a row of each tenure is written; ``history_retention=off`` says no."""
         return self.database.history_retention is not None
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """The store's address without credentials, for people."""
 
     @property
     @abstractmethod
@@ -129,42 +115,10 @@ class SqlStore(ABC):
         """Give this process's connections back."""
         self.database.close()
 
-    def now(self) -> datetime:
-        """Return the clock that decides when leases end."""
-        [[micros]] = self.ask(Call("read the clock", writes=False), read.now, {})
-        return from_micros(micros)
-
-    def _ready(self) -> StoreFacts:
-        """Return the store's id, having checked its schema once in this process."""
-        if self._facts is None:
-            self._facts = read_facts(self.database, self.description)
-        return self._facts
-
-    def _statement(self, build: Callable[..., str], *arguments: Any, **options: Any) -> Statement:
-        return self.database.dialect.statement(build(*arguments, **options))
-
-    def timed(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Return ``parameters`` with the clock's time, where the engine's own does not decide."""
-        return parameters if self._clock is None else {**parameters, "now": to_micros(self._clock.now())}
-
-    def execute(self, call: Call, statement: Statement, parameters: dict[str, Any]) -> Rows:
-        """Execute one statement, and return its rows."""
-        self._ready()
-        return self.database.fetch(call, statement, self.timed(parameters))
-
-    def ask(self, call: Call, build: Callable[..., str], parameters: dict[str, Any], **options: Any) -> Rows:
-        """Execute the statement that ``build`` makes for this dialect, and return its rows."""
-        return self.execute(call, self.statement(build, self.database.dialect, **options), parameters)
-
     def register(self, source: str, facts: dict[str, Any]) -> None:
         """Record or refresh a source and what is known of it."""
         text = json.dumps(facts, sort_keys=True)
         self.ask(Call("register the source", source), read.put_source, {"source": source, "facts": text})
-
-    def sources(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """Return the registered sources with their facts, by name."""
-        rows = self.execute(Call("list the sources", writes=False), self.statement(read.list_sources), {})
-        return [(source, json.loads(facts)) for source, facts in rows]
 
     def create(self, write: Create) -> Created:
         """Create what is absent, in this order; repeated, it does nothing and counts the same."""
@@ -199,10 +153,6 @@ class SqlStore(ABC):
     def queued(self, write: AcquireNext) -> dict[str, Any]:
         """Return the parameters of an acquisition in the order."""
         return given.acquire_next(write)
-
-    def not_used_up(self, source: str) -> dict[str, Any]:
-        """Return the parameters that say where a look at the queue starts, where the engine needs them."""
-        return {}
 
     def _acquire_key(self, write: AcquireNext) -> Partition | None:
         rows = self.carry_out(Call("acquire", write.key or ""), acquisition(write))
@@ -268,103 +218,18 @@ class SqlStore(ABC):
         rows = self.carry_out(Call(str(write.action), write.key), action(write))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
-    def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: object) -> list[Partition]:
-        rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
-        return [partition_of(row) for row in rows]
+    def place(self, write: Place) -> Answer:
+        """Give a new partition the life that it had in another store."""
+        rows = self.carry_out(Call("place", write.key), placement(write))
+        return Answer(True) if rows else self.refusal(write.source, write.key)
 
-    def set_pause(self, write: SetPause) -> bool:
+    def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same step."""
-        return bool(self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write)))
-
-    def pause(self, source: str) -> Pause:
-        """Return whether a source is paused, and who has said so."""
-        call = Call("look for a pause", source, writes=False)
-        rows = self.execute(call, self.statement(pausing.pause), {"source": source})
-        return pause_of_row(rows[0]) if rows else NEVER_PAUSED
-
-    def get(self, source: str, key: str) -> Partition | None:
-        """Return one partition, tombstones included."""
-        return next(iter(self._partitions(read.get, {"source": source, "key": key})), None)
-
-    def find_nonce(self, source: str, nonce: str) -> Partition | None:
-        """Return the ASSIGNED partition whose fence has this nonce."""
-        return next(iter(self._partitions(read.find_nonce, {"source": source, "nonce": nonce})), None)
-
-    def find_task(self, source: str, task: str) -> Sequence[Partition]:
-        """Return the ASSIGNED partitions held by any try of this task identity."""
-        return self._partitions(read.find_task, {"source": source, "task": task})
-
-    def page(
-        self,
-        source: str,
-        status: PartitionStatus | None,
-        after: str | None,
-        limit: int,
-        *,
-        parked: bool | None = None,
-    ) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
-        parameters = {"source": source, "after": after or "", "limit": limit}
-        return self._partitions(read.page, parameters, status=status, parked=parked)
-
-    def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
-        """Return key and token of what can be acquired now, in the acquisition order."""
-        call = Call("list what is claimable", writes=False)
-        parameters = {"source": source, "limit": limit, **self.not_used_up(source)}
-        return [(key, token) for key, token in self.ask(call, order.claimable_list, parameters)]
-
-    def counts(self, source: str) -> dict[PartitionStatus, int]:
-        """Return how many partitions are in each status, all four named."""
-        [row] = self.execute(Call("count partitions", writes=False), self.statement(read.counts), {"source": source})
-        return dict(zip(PartitionStatus, row, strict=True))
-
-    def outlook(self, source: str) -> Outlook:
-        """Return what can still happen in the source, counted in indexes."""
-        parameters = {"source": source, **self.not_used_up(source)}
-        [row] = self.ask(Call("look ahead", writes=False), read.outlook, parameters)
-        claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
-        age = None if row[7] is None else timedelta(microseconds=max(0, int(row[7])))
-        return Outlook(
-            claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age, pause_of_row(row[8:])
-        )
-
-    def heads(
-        self,
-        source: str,
-        dataset: str | None = None,
-        key: str | None = None,
-        after: str | None = None,
-        limit: int = 1000,
-        after_dataset: str | None = None,
-    ) -> Sequence[HeadRecord]:
-        """Return head records by key in byte order, then by dataset."""
-        named = {"one_dataset": dataset is not None, "one_key": key is not None, "within": after_dataset is not None}
-        statement = self.statement(read.heads, **named)
-        parameters = {"source": source, "dataset": dataset, "key": key, "after": after or "", "limit": limit}
-        parameters["after_dataset"] = after_dataset
-        rows = self.execute(Call("read head records", writes=False), statement, parameters)
-        return [head_of(row) for row in rows]
-
-    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
-        """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
-        call, parameters = Call("read the history", key or "", writes=False), {"source": source, "limit": limit}
-        if key is not None:
-            parameters["key"] = key
-        return [
-            past_tenure_of(row) for row in self.ask(call, records.list_history, parameters, one_key=key is not None)
-        ]
+        rows = self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write))
+        return PauseAnswer(True, pause_of_row(rows[0])) if rows else PauseAnswer(False, self.pause(write.source))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""
         if self.keeps_history:
             return step
         return replace(step, records=tuple(record for record in step.records if not isinstance(record, TenureEnded)))
-
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
-        call = Call("read the audit", key, writes=False)
-        rows = self.ask(call, records.list_audit, {"source": source, "key": key})
-        return [
-            {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
-            for found, at, action, by, why in rows
-        ]

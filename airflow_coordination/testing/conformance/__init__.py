@@ -33,6 +33,7 @@ _PARTS = [
     "lost_answers",
     "pausing",
     "people",
+    "placing",
     "reading",
     "remembering",
     "retracting",

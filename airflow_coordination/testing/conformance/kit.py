@@ -20,6 +20,7 @@ from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
 from airflow_coordination.testing.conformance.pausing import Pausing
 from airflow_coordination.testing.conformance.people import People
+from airflow_coordination.testing.conformance.placing import Placing
 from airflow_coordination.testing.conformance.reading import Reading
 from airflow_coordination.testing.conformance.remembering import Remembering
 from airflow_coordination.testing.conformance.retracting import Retracting
@@ -43,6 +44,7 @@ class StoreConformance(
     Reading,
     Remembering,
     Pausing,
+    Placing,
     Fused,
     Hostile,
     Coordinating,

@@ -85,7 +85,7 @@ class Workbench:
         seen = self.store.pause(self.source).op
         return self.store.set_pause(
             SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by=by, why=why)
-        )
+        ).applied
 
     def get(self, key: str) -> Partition:
         """Return a partition that must be there, tombstones included."""

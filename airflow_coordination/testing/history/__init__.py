@@ -15,6 +15,7 @@ from airflow_coordination.testing.history.check import (
     check,
     fences_are_unique,
     metrics_are_exact,
+    pauses_hold,
     the_global_state_grows,
     work_is_not_denied,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "explain",
     "fences_are_unique",
     "metrics_are_exact",
+    "pauses_hold",
     "read_logs",
     "the_global_state_grows",
     "work_is_not_denied",

@@ -15,6 +15,7 @@ from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.pauses import acquired_under, pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,16 @@ def nothing_is_forgotten_early(operations: Sequence[Operation]) -> Iterator[Viol
                 yield Violation("S6", f"{key!r} is at token {newest}, and a tenure is forgotten", (made,))
 
 
+def pauses_hold(operations: Sequence[Operation], grace: float = 0.0) -> Iterator[Violation]:
+    """X12: who asks after a source was paused acquires nothing in it, until somebody wants to resume it.
+
+    :param grace: seconds within which the last process hears of a pause; 30 for DynamoDB.
+    """
+    for paused in pauses(operations):
+        for made in acquired_under(paused, operations, grace):
+            yield Violation("X12", "acquired while the source was paused", (paused.call, made))
+
+
 def work_is_not_denied(operations: Sequence[Operation], heard_until: float = NEVER) -> Iterator[Violation]:
     """L6: nobody is told that there is nothing to do while a partition lies there that nobody has touched.
 
@@ -102,9 +113,10 @@ def work_is_not_denied(operations: Sequence[Operation], heard_until: float = NEV
 
     :param heard_until: when the first answer was lost: since then somebody may hold a partition and not know it.
     """
-    idle = list(_untouched(operations, heard_until))
+    idle, held_back = list(_untouched(operations, heard_until)), list(pauses(operations))
     for made in operations:
-        if made.kind is Kind.ACQUIRE and made.told is Told.NOTHING:
+        excused = any(paused.excuses(made) for paused in held_back)
+        if made.kind is Kind.ACQUIRE and made.told is Told.NOTHING and not excused:
             for key, since, until in idle:
                 if since <= made.invoked and made.answered <= until and made.key in ("", key):
                     yield Violation("L6", f"there was nothing to acquire, but partition {key!r}", (made,))

@@ -30,6 +30,8 @@ class Kind(StrEnum):
     RESET = "reset"
     RETRACT = "retract"
     DELETE = "delete"
+    PAUSE = "pause"
+    RESUME = "resume"
     SWEEP = "sweep"
     HINTS = "list hints"
     LOOK = "look ahead"

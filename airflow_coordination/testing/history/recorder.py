@@ -20,6 +20,7 @@ from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.supply import Supplied, Supplier, SupplierRun, identified
 from airflow_coordination.leases.writes import Action
@@ -178,6 +179,14 @@ class RecordedCoordinator:
         acting = getattr(self.coordinator, action.value)
         partition: Partition = self._told(made, lambda: acting(key, "ana", "because"), seen)
         return partition
+
+    def pause(self) -> Pause:
+        """Pause the source, as it is seen now."""
+        return self._told(self._call(Kind.PAUSE), lambda: self.coordinator.pause("ana", "because"))
+
+    def resume(self) -> Pause:
+        """Let the source go on."""
+        return self._told(self._call(Kind.RESUME), lambda: self.coordinator.resume("ana", "because"))
 
     def sweep(self, limit: int = 1000) -> Swept:  # noqa: D102
         made = self._call(Kind.SWEEP, given={"limit": limit})

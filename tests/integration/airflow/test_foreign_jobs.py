@@ -170,6 +170,13 @@ def test_nothing_to_acquire_is_a_success_with_a_label(process, flights):
     assert (ti.state, ti.rendered_map_index) == ("success", "nothing to do")
 
 
+def test_x12_a_paused_source_says_so_on_the_grid_and_in_the_log(process, flights, capsys):
+    flights.pause(by="ana", why="the cluster is upgraded")
+    ti = process("raise SystemExit('never runs')")
+    assert (ti.state, ti.rendered_map_index) == ("success", "the source is paused")
+    assert "by 'ana', who said 'the cluster is upgraded'" in capsys.readouterr().out
+
+
 def test_nothing_to_acquire_can_skip(process, flights):
     flights.complete(flights.get_next_partition())
     assert process("raise SystemExit('never runs')", on_empty="skip").state == "skipped"

@@ -244,6 +244,27 @@ def test_a_watcher_does_not_tell_of_the_same_work_again_until_it_reminds(waking,
     waking(scenario)
 
 
+def test_x12_a_watcher_tells_of_nothing_while_the_source_is_paused(waking, flights, sweeps):
+    """And of all that waits, once it is resumed: also of what it has told of before."""
+    from tests.integration.airflow.triggerer import until
+
+    flights.create_partitions(["a"])
+
+    async def scenario(triggerer):
+        watcher = await triggerer.start(watching())
+        await until(lambda: len(triggerer.events[watcher]) == 1)
+        await asyncio.to_thread(flights.pause, by="ana", why="why")
+        seen = len(sweeps)
+        await asyncio.to_thread(flights.create_partitions, ["b"])
+        await until(lambda: len(sweeps) >= seen + 3)
+        assert len(triggerer.events[watcher]) == 1
+        await asyncio.to_thread(flights.resume, by="ana", why="why")
+        await until(lambda: len(triggerer.events[watcher]) == 2)
+        assert triggerer.events[watcher][-1] == {"source": "flights", "claimable": 2, "first": "a"}
+
+    waking(scenario)
+
+
 def test_after_a_restart_a_watcher_tells_once_of_what_is_there(waking, flights):
     from tests.integration.airflow.triggerer import until
 

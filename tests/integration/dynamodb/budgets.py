@@ -292,7 +292,7 @@ def hints(at: Place) -> Steps:
     assert len(at.c.claimable(1000)) == 10
 
 
-@budget("a poke of the sensor: sweep, look, list hints", Query=18, GetItem=1)
+@budget("a poke of the sensor: sweep, look, list hints", Query=18, GetItem=2)
 def poke(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
     at.c.counts()

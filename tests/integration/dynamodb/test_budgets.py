@@ -50,7 +50,7 @@ class Counted:
     def place(self) -> Place:
         """Return a process that has started, and a source of its own."""
         place = Place(self.engine.store(self.table, self.clock), self.clock, f"flights-{next(self.numbers):04}")
-        place.c.claimable()
+        assert place.c.get_next_partition() is None  # it has looked for another writer, and for a pause
         return place
 
     def run(self, budget: Budget) -> Tally:

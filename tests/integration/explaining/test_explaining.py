@@ -190,8 +190,8 @@ def _coordinator_of(flights: SourceCoordinator, store: PartitionStore) -> Source
 
 
 ASKED = {
-    "waiting": ["get", "claimable", "now"],
-    "held": ["get", "now"],
+    "waiting": ["get", "pause", "claimable", "now"],
+    "held": ["get", "pause", "now"],
     "parked": ["get", "audit", "now"],
     "done": ["get", "heads", "now"],
     "deleted": ["get", "audit", "now"],
@@ -267,6 +267,6 @@ def test_postgresql_by_the_server_s_clock(postgres_store_url):
         _said(flights, Reason.REOPENS, "(in 59 min ", key="2013-03")
         _said(flights, Reason.PARKED, "by 'ana', who said 'bad'.", key="2013-04")
         _said(flights, Reason.HELD, "(in 9 min ", key="2013-05")
-    assert sum("SELECT" in line for line in tape.lines) == 3 + 3 + 2 + 3 + 2
+    assert sum("SELECT" in line for line in tape.lines) == 4 + 3 + 3 + 3 + 3
     _said(flights, Reason.ABSENT, "the nearest keys: '2013-01', '2013-02'", key="2013-01x")
     store.close()

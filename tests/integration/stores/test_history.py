@@ -19,11 +19,11 @@ from airflow_coordination.stores.sql.statements import records
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import SOURCE, Workbench
+from tests.integration.stores.earlier import NO_HISTORY
 
 OLD = timedelta(days=31)
 COPIED = """INSERT INTO coordination_history SELECT source_identifier, source_partition_key, token, nonce, 'a copy',
     NULL, NULL, 0, 'lost', 'op', 'UNASSIGNED', 0, NULL, 0, 0 FROM coordination_partitions RETURNING 1"""
-
 
 MANY = """INSERT INTO coordination_history SELECT :source, 'k' || n, 1, 'n', NULL, NULL, NULL, n, 'lost', 'op',
     'UNASSIGNED', 0, NULL, 0, 0 FROM generate_series(1, 20000) AS n"""
@@ -182,9 +182,7 @@ def test_who_may_change_partitions_may_write_it_after_a_migration(postgres_store
             'CREATE ROLE "looker" LOGIN',
             'GRANT SELECT, INSERT, UPDATE ON coordination_partitions TO "Work er"',
             'GRANT SELECT ON coordination_partitions TO "looker"',
-            "DROP TABLE coordination_history",
-            "ALTER TABLE coordination_partitions DROP COLUMN max_failures, DROP COLUMN acquired_at,"
-            " DROP COLUMN owner_details",
+            *NO_HISTORY,
             "UPDATE coordination_schema_history SET version_num = '0003'",
             "UPDATE coordination_meta SET schema_version = 2",
         ):

@@ -28,6 +28,7 @@ from airflow_coordination.stores.sql.store import SqlStore
 from tests.engines.postgres import fresh_database
 from tests.integration.stores.conftest import SOURCE as CREATED
 from tests.integration.stores.conftest import creation
+from tests.integration.stores.earlier import NO_HISTORY
 from tests.integration.stores.filling import SOURCE, fill
 
 S = PartitionStatus
@@ -228,9 +229,9 @@ def _undo(url: str) -> None:
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as elsewhere:
         for index in indexes.VIEWS:
             elsewhere.execute(f"DROP INDEX {index.name}")
-        for column in ("max_lost_leases", "max_failures", "acquired_at", "owner_details"):
-            elsewhere.execute(f"ALTER TABLE coordination_partitions DROP COLUMN {column}")
-        elsewhere.execute("DROP TABLE coordination_history")
+        for statement in NO_HISTORY:
+            elsewhere.execute(statement)
+        elsewhere.execute("ALTER TABLE coordination_partitions DROP COLUMN max_lost_leases")
         elsewhere.execute("UPDATE coordination_schema_history SET version_num = '0001'")
         elsewhere.execute("UPDATE coordination_meta SET schema_version = 1")
 
@@ -322,9 +323,8 @@ def test_d_s16_a_sqlite_file_of_before_gets_them(tmp_path: Path) -> None:
     with engine.begin() as connection:
         for index in indexes.VIEWS:
             connection.execute(text(f"DROP INDEX {index.name}"))
-        for column in ("max_failures", "acquired_at", "owner_details"):
-            connection.execute(text(f"ALTER TABLE coordination_partitions DROP COLUMN {column}"))
-        connection.execute(text("DROP TABLE coordination_history"))
+        for statement in NO_HISTORY:
+            connection.execute(text(statement))
         connection.execute(text("UPDATE coordination_schema_history SET version_num = '0002'"))
         connection.execute(text("UPDATE coordination_meta SET schema_version = 1"))
     open_store(url).setup()

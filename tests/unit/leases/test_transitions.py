@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from airflow_coordination.leases.writes import (
     Action,
     Adopt,
     Begin,
+    Place,
     Renew,
     Retake,
     Save,
@@ -79,6 +81,11 @@ def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partitio
         yield lambda partition: steps.reclaim(sweep, partition, START)
     elif event is Event.SWEEP_REOPEN:
         yield lambda partition: steps.reopen(sweep, partition, START)
+    elif event is Event.PLACE:
+        for status in PartitionStatus:
+            if status is not PartitionStatus.ASSIGNED:
+                place = Place(**base, created="n", life=Partition(**base, status=status, token=3))
+                yield lambda partition, place=place: steps.step(place, replace(partition, token=0), START)
     elif event in PEOPLE and seen is not None:
         act = Act(**base, op="op", action=Action[event.name], seen=seen, by="ada", why="asked")
         yield lambda partition: steps.step(act, partition, START)

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.spark import draining
-from airflow_coordination.spark.draining import next_lease
+from airflow_coordination.spark.draining import drain, next_lease
 from airflow_coordination.stores import open_store
 
 
@@ -91,6 +91,16 @@ def test_a_drain_waits_for_what_a_rival_lists(store, pauses):
     lease = next_lease(SourceCoordinator(store, "flights", "mine"), lambda state: [])
     thread.join(30)
     assert lease.key == "a"
+
+
+def test_x12_a_drain_says_that_its_source_is_paused(store, monkeypatch, caplog):
+    flights = SourceCoordinator(store, "flights", "mine")
+    flights.create_partitions(["a"])
+    flights.pause(by="ana", why="the cluster is upgraded")
+    monkeypatch.setattr("airflow_coordination.spark.draining.check_distributions", lambda: None)
+    assert drain(lambda spark, lease: None, store=store, source="flights", spark=None).keys == ()
+    assert "Source 'flights' is not drained: it was paused at" in caplog.text
+    assert "by 'ana', who said 'the cluster is upgraded'" in caplog.text
 
 
 def test_a_drain_ends_when_there_is_nothing_to_do(store, pauses):

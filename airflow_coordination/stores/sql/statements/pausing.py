@@ -17,7 +17,7 @@ def set_pause(dialect: Dialect) -> StepText:
     text = f"""INSERT INTO {SOURCES} (source_identifier, facts, updated_at, {PAUSE})
         VALUES (:source, '{{}}', {dialect.now}, CAST(:paused AS SMALLINT), :by, :why, {dialect.now}, :op)
         ON CONFLICT (source_identifier) DO UPDATE SET {_taken(PAUSE)}
-        WHERE coalesce({SOURCES}.pause_op, '') = :seen_op RETURNING 1"""
+        WHERE coalesce({SOURCES}.pause_op, '') = :seen_op RETURNING {PAUSE}"""
     return StepText(text, "", dict)
 
 

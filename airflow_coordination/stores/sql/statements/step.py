@@ -12,7 +12,7 @@ from airflow_coordination.leases.rules import Changes, Rule
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.sql.columns import HISTORY, PARTITIONS, PAUSED, SOURCES, TENURE_KEY_COLUMNS, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.symbols import STATUS
+from airflow_coordination.stores.sql.statements.symbols import PLACED, STATUS
 from airflow_coordination.stores.sql.statements.words import ROW, Case, SqlWords, said
 from airflow_coordination.stores.sql.waiting import waits
 
@@ -139,6 +139,10 @@ def _index(words: SqlWords, changes: Changes) -> Mapping[str, Value]:
         return {"due_at": words.when(moves, timeout, "due_at")} if timeout else {}
     if status == STATUS:
         return {"ready": ":ready", "position": "ordinal", "timed": ":timed", "due_at": f"{words.now} + :due_delay"}
+    if status == PLACED:  # nothing is due below the time up to which what was due is used up
+        due = words.when(f"CAST(:due_at AS BIGINT) < {words.now}", words.now, "CAST(:due_at AS BIGINT)")
+        place = "coalesce(CAST(:position AS BIGINT), ordinal)"
+        return {"ready": ":ready", "position": place, "timed": ":timed", "due_at": due}
     if isinstance(status, Case):
         one, other = _index(words, _chosen(changes, status, 0)), _index(words, _chosen(changes, status, 1))
         both = {**one, **other}

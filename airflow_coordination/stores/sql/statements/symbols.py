@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
+from airflow_coordination.leases.rules import MOVED
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import KEEP, Action
 
@@ -38,6 +39,11 @@ OWNER_WRITE: Final = SimpleNamespace(
     staged=":staged",
 )
 SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
+PLACED: Final = ":placed_status"
+"""The status of a partition that comes from another store; its columns of the index are in parameters, too."""
+LIFE: Final = SimpleNamespace(
+    created=":created", life=SimpleNamespace(**{name: f":{name}" for name in MOVED} | {"status": PLACED})
+)
 _END: Final = {
     "fence": _FENCE,
     "op": ":op",

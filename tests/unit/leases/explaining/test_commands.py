@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from airflow_coordination.leases import Outcome, Partition, PartitionStatus, Reason
 from airflow_coordination.leases.explaining.facts import PersonsAct, Place, SourceFacts
 from airflow_coordination.leases.explaining.reasons import explain
+from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.unit.leases.explaining.values import HOUR, NOW, head, ring
 from tests.unit.typed import understood, words
@@ -42,6 +43,7 @@ partitions = st.builds(
     max_lost_leases=st.none() | numbers,
     ring=st.just((None,) * 8) | st.sampled_from([each for each in Outcome if each is not Outcome.OVERTAKEN]).map(ring),
 )
+pauses = st.builds(Pause, st.booleans(), st.text(), st.text(), moments, st.just("op"))
 known = st.builds(
     SourceFacts,
     key=keys,
@@ -53,6 +55,7 @@ known = st.builds(
     heads=st.sampled_from([(), (head("d", 1),), (head("d", 0, blocks=False),)]),
     act=st.none() | acts,
     nearest=st.lists(keys, max_size=6).map(tuple),
+    pause=st.just(NEVER_PAUSED) | pauses,
 )
 
 
@@ -72,7 +75,7 @@ def _understood(command, *, airflow=False):
 
 def _expected(said, facts):
     name = words(said.command)[2]
-    about = {"status": [], "list": []}.get(name, [facts.key])
+    about = {"status": [], "list": [], "resume": []}.get(name, [facts.key])
     return name, facts.source, facts.prefix, about
 
 

@@ -1,10 +1,13 @@
 """Each reason why a partition is not moving: the word, the sentence, what happens by itself, and what to type."""
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_coordination.leases import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import MOST_HEADS, PersonsAct, Place
 from airflow_coordination.leases.explaining.reasons import explain
+from airflow_coordination.leases.pause import Pause
 from tests.unit.leases.explaining.values import HOUR, NOW, OWNER, facts, head, partition, ring
 
 REOPEN = "airflow coordination reopen 2013-01 --source flights --why '…'"
@@ -104,6 +107,47 @@ def test_its_last_lost_lease_will_park_it_by_the_limit_that_travels_with_it(own,
     said = explained(partition("ASSIGNED", owner=OWNER, ownership_timeout=NOW, **fields))
     parked = "The next sweep of a sensor parks it, after 3 lost leases in a row."
     assert said.next == (parked if parks else SWEPT.format("takes"))
+
+
+PAUSED = Pause(True, "ana", "Spark is ill", NOW, "op")
+WHO = "paused at 2026-01-01T00:00:00+00:00 by 'ana', who said 'Spark is ill'"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [partition("UNASSIGNED", available_at=NOW), partition("CLOSED", reopen_at=NOW - HOUR)],
+    ids=["ready", "due"],
+)
+def test_its_source_is_paused(found):
+    said = explained(found, pause=PAUSED)
+    sentence = f"Partition '2013-01' could be acquired, but its source was {WHO}."
+    resume = "airflow coordination resume --source flights --why '…'"
+    assert said == Explanation("2013-01", Reason.PAUSED, sentence, None, resume)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (partition("UNASSIGNED", available_at=NOW + HOUR), Reason.DELAYED),
+        (partition("CLOSED", reopen_at=NOW + HOUR), Reason.REOPENS),
+        (partition("ASSIGNED", owner=OWNER, ownership_timeout=NOW - HOUR), Reason.EXPIRED),
+    ],
+)
+def test_what_waits_for_something_else_waits_for_the_pause_after_it(found, reason):
+    said, without = explained(found, pause=PAUSED), explained(found)
+    assert (said.reason, said.sentence, said.command) == (reason, without.sentence, without.command)
+    assert said.next == f"{without.next} Nothing of the source is acquired until it is resumed: it was {WHO}."
+
+
+@pytest.mark.parametrize("status", ["ASSIGNED", "COMPLETED", "CLOSED"])
+def test_a_pause_says_nothing_of_what_is_held_done_or_parked(status):
+    found = partition(status, owner=OWNER, ownership_timeout=NOW + HOUR)
+    assert explained(found, pause=PAUSED) == explained(found)
+
+
+def test_a_source_that_was_resumed_is_none_that_is_paused():
+    found = partition("UNASSIGNED", available_at=NOW)
+    assert explained(found, pause=replace(PAUSED, paused=False)) == explained(found)
 
 
 def test_it_is_parked_after_failures():

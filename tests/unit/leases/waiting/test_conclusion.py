@@ -42,6 +42,55 @@ def test_it_waits_while_an_owner_may_still_give_something_back(flights):
     assert 590 < Observation(flights, 10).seconds <= 600
 
 
+RESUME = "nothing is acquired until `airflow coordination resume --source flights --why '…'`"
+
+
+@pytest.mark.parametrize("until", Until)
+def test_x12_it_waits_while_the_source_is_paused(flights, until):
+    flights.create_partitions(["a"])
+    flights.pause(by="ana", why="Spark is ill")
+    waiting = Waiting(WaitTerms(until, 10))
+    for _ in range(10):  # nobody takes anything, and that is no idleness
+        found = waiting.conclude(Observation(flights, 10))
+        assert (found.verdict, found.hints) == (WaitVerdict.WAIT, [])
+        assert f"by 'ana', who said 'Spark is ill': {RESUME}" in found.message
+    flights.resume(by="ana", why="it is well")
+    found = look(flights, Until.CLAIMABLE, 10)
+    assert (found.verdict, len(found.hints)) == (WaitVerdict.READY, 1)
+    assert "paused" not in found.message
+
+
+@pytest.mark.parametrize("until", Until)
+def test_x12_one_that_does_not_wait_says_that_the_source_is_paused(flights, until):
+    flights.create_partitions(["a"])
+    flights.pause(by="ana", why="Spark is ill")
+    found = Waiting(WaitTerms(until, 10, wait=False)).conclude(Observation(flights, 10))
+    assert found.verdict is WaitVerdict.NOTHING
+    assert RESUME in found.message
+
+
+@pytest.mark.parametrize(
+    ("until", "verdict"), [(Until.CLAIMABLE, WaitVerdict.NOTHING), (Until.COMPLETED, WaitVerdict.READY)]
+)
+def test_x12_a_pause_holds_nothing_up_where_nothing_is_left(flights, until, verdict):
+    flights.create_partitions(["a"])
+    flights.complete(flights.get_next_partition())
+    flights.pause(by="ana", why="Spark is ill")
+    assert look(flights, until, 10).verdict is verdict
+
+
+def test_x12_the_last_looks_before_a_pause_are_no_part_of_the_idleness_after_it(flights):
+    flights.create_partitions(["a"])
+    waiting = Waiting(WaitTerms(Until.COMPLETED, 10))
+    for _ in range(3):
+        assert waiting.conclude(Observation(flights, 10)).verdict is WaitVerdict.WAIT
+    flights.pause(by="ana", why="why")
+    waiting.conclude(Observation(flights, 10))
+    flights.resume(by="ana", why="why")
+    verdicts = [waiting.conclude(Observation(flights, 10)).verdict for _ in range(4)]
+    assert verdicts == [WaitVerdict.WAIT] * 3 + [WaitVerdict.IDLE]
+
+
 def test_it_reopens_what_is_due(flights):
     flights.create_partitions(["a"])
     flights.close(flights.get_next_partition(), reopen_after=timedelta(0))

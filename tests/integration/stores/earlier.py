@@ -1,0 +1,21 @@
+"""What a store of an earlier schema does not have, as statements that take it away."""
+
+from __future__ import annotations
+
+NO_PAUSES = (
+    "DROP INDEX coordination_sources_paused",
+    *(
+        f"ALTER TABLE coordination_sources DROP COLUMN {column}"
+        for column in ("paused", "pause_by", "pause_why", "pause_at", "pause_op")
+    ),
+)
+"""Schema 3."""
+NO_HISTORY = (
+    *NO_PAUSES,
+    "DROP TABLE coordination_history",
+    *(
+        f"ALTER TABLE coordination_partitions DROP COLUMN {column}"
+        for column in ("max_failures", "acquired_at", "owner_details")
+    ),
+)
+"""Schema 2."""

@@ -1,0 +1,95 @@
+"""Mutants of a source's pause: promise X12, and who may set it."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Simulated, Tested
+
+
+def _kit(store: str, test: str) -> Tested:
+    return Tested(f"tests/conformance/test_{store}::test_{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "a pause is not asked for in SQL",
+        "stores.sql.statements.step",
+        "    if rule.held_back:",
+        "    if False:",
+        "X12: a source is paused, and goes on",
+        _kit("sqlite.py::TestSqlite", "x12_nothing_is_acquired"),
+    ),
+    Mutant(
+        "a pause holds back what is acquired in the order only",
+        "leases.rules",
+        "ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)",
+        "ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure)",
+        "X12: whoever has a hint acquires",
+        _kit("in_memory.py::TestInMemory", "x12_nothing_is_acquired"),
+    ),
+    Mutant(
+        "a pause holds back the next try of a task",
+        "leases.rules",
+        "RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)",
+        "RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure, held_back=True)",
+        "X12: a task waits for its own lease to end, which counts as lost",
+        _kit("sqlite.py::TestSqlite", "x12_a_later_try_of_the_same_task_goes_on"),
+    ),
+    Mutant(
+        "a pause in memory forgets the order",
+        "stores.in_memory",
+        "        if source.pause.paused:\n            return None",
+        "        if False:\n            return None",
+        "X12: a source is paused, and goes on",
+        Simulated("in_memory", operations=60_000),
+    ),
+    Mutant(
+        "a process on DynamoDB asks for a pause once",
+        "stores.dynamodb.pausing",
+        "ASKED_AGAIN: Final = 30.0",
+        "ASKED_AGAIN: Final = 1e9",
+        "X12: who has acquired before the pause goes on acquiring",
+        Tested(
+            "tests/simulation/dynamodb/test_pausing.py::test_x12_a_process_that_acquires_asks_again_after_30_seconds"
+        ),
+    ),
+    Mutant(
+        "a pause is set by whether there is one",
+        "stores.in_memory_source",
+        "if self.pause.op != write.seen:",
+        "if self.pause.paused == write.paused:",
+        "people: a message that comes once more pauses what was resumed",
+        _kit("in_memory.py::TestInMemory", "a_second_copy_of_a_pause_does_nothing_also_after_it_was_resumed"),
+    ),
+    Mutant(
+        "a pause in SQL is set by whoever comes",
+        "stores.sql.statements.pausing",
+        "WHERE coalesce({SOURCES}.pause_op, '') = :seen_op",
+        "WHERE :seen_op = :seen_op",
+        "people: one overwrites the pause of another who was faster",
+        _kit("sqlite.py::TestSqlite", "of_two_who_pause_at_once_one_is_told"),
+    ),
+    Mutant(
+        "an applied pause is read once more",
+        "leases.pausing",
+        "        now = answer.pause",
+        "        now = self.current_pause()",
+        "S6: a pause was applied, and its sender is told that nothing was written",
+        Tested("tests/unit/leases/test_pausing.py::test_s6_an_applied_pause_is_not_denied_because_a_read_fails"),
+    ),
+    Mutant(
+        "hints of a paused source",
+        "leases.waiting.observation",
+        "        if self.paused:\n            return []",
+        "        if False:\n            return []",
+        "X12: a sensor starts tasks that find nothing to do",
+        Tested("tests/unit/leases/waiting/test_conclusion.py::test_x12_it_waits_while_the_source_is_paused"),
+    ),
+    Mutant(
+        "explain forgets the pause",
+        "leases.explaining.reasons",
+        "    if reason in (waiting, due):\n        return paused",
+        "    if reason in ():\n        return paused",
+        "people: nobody says why it does not move",
+        Tested("tests/unit/leases/explaining/test_reasons.py::test_its_source_is_paused"),
+    ),
+)
