@@ -1,8 +1,8 @@
 """What one Spark task counts, and how the tasks' counts become one.
 
-A record's arrival is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest. Tasks
-count how many records have which arrival, so that a sink that fails as it is closed can still be taken out of all of them.
-What sinks were owed is counted by another hand: from the conditions, before any sink is asked.
+A record's *arrival* is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest.
+Tasks count how many records have which arrival, so that a sink that fails as it is closed can still be taken out of all
+of them. What sinks were owed is counted by another hand: from the conditions, before any sink is asked.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ class Tally:
     def not_safe(self, sink: int) -> None:
         """Take back all that ``sink`` said: it could not be closed."""
         bit = 1 << sink
-        self.arrivals = _changed(
-            self.arrivals, lambda f: Arrival(f.delivered & ~bit, f.dead, f.failed | (f.delivered & bit))
-        )
+
+        def without(one: Arrival) -> Arrival:
+            return Arrival(one.delivered & ~bit, one.dead, one.failed | (one.delivered & bit))
+
+        self.arrivals = _changed(self.arrivals, without)
 
     def no_dead_letters(self) -> None:
         """Count what was to be a dead letter as failed: the file could not be stored."""
-        self.arrivals = _changed(self.arrivals, lambda f: Arrival(f.delivered, 0, f.failed | f.dead))
+        self.arrivals = _changed(self.arrivals, lambda one: Arrival(one.delivered, 0, one.failed | one.dead))
 
     def to_json(self) -> str:
         """Return it as JSON text."""
@@ -88,20 +90,23 @@ class Tally:
             read=self.read,
             unrouted=self.unrouted,
             dropped=dict(zip(reasons, self.dropped, strict=True)),
-            failed=sum(count for arrival, count in self.arrivals.items() if arrival.failed),
-            dead_lettered=sum(count for arrival, count in self.arrivals.items() if arrival.dead and not arrival.failed),
-            delivered_everywhere=sum(
-                count for arrival, count in self.arrivals.items() if not arrival.dead and not arrival.failed
-            ),
+            failed=self._number(lambda one: bool(one.failed)),
+            dead_lettered=self._number(lambda one: bool(one.dead and not one.failed)),
+            delivered_everywhere=self._number(lambda one: not one.dead and not one.failed),
             sinks={name: self._counts(number) for number, name in enumerate(sinks)},
         )
 
     def _counts(self, sink: int) -> SinkCounts:
         bit = 1 << sink
-        delivered = sum(count for arrival, count in self.arrivals.items() if arrival.delivered & bit)
-        dead = sum(count for arrival, count in self.arrivals.items() if arrival.dead & bit)
-        failed = sum(count for arrival, count in self.arrivals.items() if arrival.failed & bit)
-        return SinkCounts(self.owed[sink], delivered, dead, failed)
+        return SinkCounts(
+            self.owed[sink],
+            delivered=self._number(lambda one: bool(one.delivered & bit)),
+            dead_lettered=self._number(lambda one: bool(one.dead & bit)),
+            failed=self._number(lambda one: bool(one.failed & bit)),
+        )
+
+    def _number(self, of: Callable[[Arrival], bool]) -> int:
+        return sum(count for arrival, count in self.arrivals.items() if of(arrival))
 
 
 def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:

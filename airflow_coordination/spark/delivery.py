@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from airflow_coordination.acknowledgments import Accounting, AcknowledgmentSet, SetStatus
 from airflow_coordination.acknowledgments.timeouts import seconds
 from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles
 from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
@@ -84,13 +85,18 @@ class Delivery:
 
     def run(self) -> Acknowledgment:
         """Deliver, and say what became of it."""
+        context = context_of(self.routing.records.sparkSession)
+        if context is None:
+            problem = "is of Spark Connect, whose executors have no copy of this package"
+            remedy = "Run the function with LeasedSparkSubmitOperator, or drain it with a classic session"
+            raise InvalidInputError("records", "DataFrame", problem, remedy)
         self.routing.check()
         self.task = replace(self.task, delivery=secrets.token_hex(4))
         seconds("acknowledgment_timeout", self.timeout)
         acks = AcknowledgmentSet(self._told.append, self.timeout)
         tally = Tally([0] * len(self.routing.sinks), [0] * len(self.routing.drop))
         try:
-            with _limited(self.routing.records.sparkSession, self.timeout, self.task.delivery):
+            with _limited(context, self.timeout, self.task.delivery):
                 tally = self._delivered()
         except Exception as error:
             if acks.look() is not SetStatus.EXPIRED:
@@ -208,22 +214,22 @@ def _kept(frame: Any, several: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _limited(spark: Any, timeout: timedelta, delivery: str) -> Iterator[None]:
+def _limited(context: Any, timeout: timedelta, delivery: str) -> Iterator[None]:
     """Cancel the jobs that this thread starts in here when time is up."""
-    context, tag = context_of(spark), f"deliver-{delivery}"
+    tag = f"deliver-{delivery}"
     over = threading.Event()
 
     def cancel() -> None:
         wait = timeout.total_seconds()
         while not over.wait(wait):
-            spark.interruptTag(tag) if context is None else context.cancelJobsWithTag(tag)
+            context.cancelJobsWithTag(tag)
             wait = _CANCEL_AGAIN
 
     thread = threading.Thread(target=cancel, name=tag, daemon=True)
-    spark.addTag(tag) if context is None else context.addJobTag(tag)
+    context.addJobTag(tag)
     thread.start()
     try:
         yield
     finally:
         over.set()
-        spark.removeTag(tag) if context is None else context.removeJobTag(tag)
+        context.removeJobTag(tag)
