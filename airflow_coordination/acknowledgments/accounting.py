@@ -98,8 +98,10 @@ class Accounting:
         """Return the accounting of both together."""
         totals = {name: getattr(self, name) + getattr(other, name) for name in _TOTALS}
         names = dict.fromkeys((*self.sinks, *other.sinks))
+        dropped = Counter(self.dropped)
+        dropped.update(other.dropped)  # a sum of counters would forget the reasons that nothing was dropped for
         sinks = {name: self.sinks.get(name, _NONE) + other.sinks.get(name, _NONE) for name in names}
-        return Accounting(**totals, dropped=Counter(self.dropped) + Counter(other.dropped), sinks=sinks)
+        return Accounting(**totals, dropped=dropped, sinks=sinks)
 
     def imbalances(self) -> list[str]:
         """Return the lines of the equations that do not hold, in words; none if it balances."""

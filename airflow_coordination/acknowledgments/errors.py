@@ -18,6 +18,6 @@ class NegativeAcknowledgmentError(CoordinationError):
 
     def __str__(self) -> str:
         return (
-            f"Not every record of partition {self.key!a} was delivered: {'; '.join(self.problems)}. Nothing of it is "
-            "published or saved. Mend the sink, or give dead_letters=… for records that it will never take"
+            f"Not every record of partition {self.key!a} was delivered: {'; '.join(self.problems)}. Nothing after "
+            "the last save counts. Mend the sink, or give dead_letters=… for records that it will never take"
         )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.vendored import look_among_vendored
 
-try:
-    import tenacity
-except ModuleNotFoundError:  # the operator's archive brings one for images that lack it
-    look_among_vendored()
+if TYPE_CHECKING:
     import tenacity
 
 RETRY_FOR: Final = timedelta(minutes=1)
@@ -29,6 +26,11 @@ def patient(retry_for: timedelta) -> tenacity.Retrying:
 
     The last error is raised when ``retry_for`` is over.
     """
+    try:
+        import tenacity
+    except ModuleNotFoundError:  # the operator's archive brings one for images that lack it
+        look_among_vendored()
+        import tenacity
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(TransientError),
         wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),

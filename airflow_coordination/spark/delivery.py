@@ -85,11 +85,7 @@ class Delivery:
 
     def run(self) -> Acknowledgment:
         """Deliver, and say what became of it."""
-        context = context_of(self.routing.records.sparkSession)
-        if context is None:
-            problem = "is of Spark Connect, whose executors have no copy of this package"
-            remedy = "Run the function with LeasedSparkSubmitOperator, or drain it with a classic session"
-            raise InvalidInputError("records", "DataFrame", problem, remedy)
+        context = self._context()
         self.routing.check()
         self.task = replace(self.task, delivery=secrets.token_hex(4))
         seconds("acknowledgment_timeout", self.timeout)
@@ -103,6 +99,22 @@ class Delivery:
                 raise
             log.warning("The delivery took too long and was cancelled: %s", without_secrets(str(error))[:500])
         return self._acknowledged(acks, tally)
+
+    def _context(self) -> Any:
+        records = self.routing.records
+        if not hasattr(records, "sparkSession") or not hasattr(records, "columns"):
+            problem = f"is {type(records).__name__}, not a DataFrame"
+            raise InvalidInputError("records", records, problem, "Give spark.createDataFrame(…), or what was read")
+        context = context_of(records.sparkSession)
+        if context is None:
+            problem = "is of Spark Connect, whose executors have no copy of this package"
+            remedy = "Run the function with LeasedSparkSubmitOperator, or drain it with a classic session"
+            raise InvalidInputError("records", records, problem, remedy)
+        return context
+
+    def _rows_in(self, block: OpenBlock) -> int:
+        """Return how many rows a block has that was finished just now, other threads' blocks or not."""
+        return next(each.rows for each in reversed(self.lease.blocks) if each.address.startswith(f"{block.path}/"))
 
     def _delivered(self) -> Tally:
         with _kept(self.routing.flagged(), self._passes() > 1) as flagged:
@@ -125,7 +137,7 @@ class Delivery:
         sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
             owed.write.format(sink.format).save(block.path)
-        self._rows[name] = self.lease.blocks[-1].rows
+        self._rows[name] = self._rows_in(block)
 
     def _pass_with_dead_letters(self, flagged: Any) -> Tally:
         place = self.routing.dead_letters
@@ -137,7 +149,7 @@ class Delivery:
         ) as block:
             tally = self._pass(flagged, DeadLetterFiles(block.path))
             accepted.update(tally.dead_letter_files)
-        self._dead_letters_stored = self.lease.blocks[-1].rows
+        self._dead_letters_stored = self._rows_in(block)
         return tally
 
     def _pass(self, flagged: Any, dead_letters: DeadLetterFiles | None) -> Tally:

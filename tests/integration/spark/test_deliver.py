@@ -382,6 +382,20 @@ def test_bad_arguments(deliver, sinks, more, problem):
         raise deliver(ROWS, sinks, **more)["error"]
 
 
+@pytest.mark.parametrize("records", [[(1, "a")], None])
+def test_what_is_no_dataframe(run, records):
+    refused = []
+
+    def main(spark, lease):
+        with pytest.raises(InvalidInputError) as raised:
+            lease.deliver(records, "k", {"a": Publish("x")})
+        refused.append(str(raised.value))
+        return Complete()
+
+    run(main)
+    assert f"is {type(records).__name__}, not a DataFrame. Give spark.createDataFrame" in refused[0]
+
+
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [

@@ -41,6 +41,11 @@ def test_two_add_up():
     assert both.imbalances() == []
 
 
+def test_a_reason_stays_though_nothing_was_dropped_for_it():
+    none = Accounting(dropped={"cancelled": 0})
+    assert (none + none).dropped == {"cancelled": 0}
+
+
 def test_it_comes_back_from_its_text():
     assert Accounting.from_json(GOOD.to_json()) == GOOD
     assert Accounting.from_json(Accounting().to_json()) == Accounting()

@@ -40,8 +40,8 @@ def test_s13_no_good_ending_after_a_negative_delivery(deliveries, outcome):
     with pytest.raises(NegativeAcknowledgmentError) as raised:
         deliveries.settled(outcome)
     assert str(raised.value) == (
-        "Not every record of partition 'p' was delivered: sink 'search' failed for 3 record(s), first: 429. Nothing of "
-        "it is published or saved. Mend the sink, or give dead_letters=… for records that it will never take"
+        "Not every record of partition 'p' was delivered: sink 'search' failed for 3 record(s), first: 429. Nothing "
+        "after the last save counts. Mend the sink, or give dead_letters=… for records that it will never take"
     )
     with pytest.raises(NegativeAcknowledgmentError):
         deliveries.check()
