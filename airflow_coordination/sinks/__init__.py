@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_coordination.sinks.files import FileSink
+    from airflow_coordination.sinks.http import HttpSink
     from airflow_coordination.sinks.postgres import PostgresSink
     from airflow_coordination.sinks.protocol import (
         DELIVERED,
@@ -25,6 +26,7 @@ _HOMES = {
     "Answer": "protocol",
     "FileSink": "files",
     "Guarantee": "protocol",
+    "HttpSink": "http",
     "PostgresSink": "postgres",
     "Record": "protocol",
     "Sink": "protocol",
@@ -39,6 +41,7 @@ __all__ = [
     "Answer",
     "FileSink",
     "Guarantee",
+    "HttpSink",
     "PostgresSink",
     "Record",
     "Sink",

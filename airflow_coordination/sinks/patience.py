@@ -39,11 +39,11 @@ def patient(retry_for: timedelta) -> tenacity.Retrying:
     )
 
 
-def check_sink(retry_for: timedelta, bulk_records: object) -> None:
+def check_sink(retry_for: timedelta, bulk_records: object, *, field: str = "retry_for") -> None:
     """Refuse settings that no sink can work with.
 
     :raises InvalidInputError: naming the setting.
     """
-    positive("retry_for", retry_for)
+    positive(field, retry_for)
     if not isinstance(bulk_records, int) or isinstance(bulk_records, bool) or bulk_records < 1:
         raise InvalidInputError("bulk_records", bulk_records, "is not a positive whole number", "Give 1 or more")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.delivery import Acknowledgment
-    from airflow_coordination.spark.destinations import DeadLetters, FileSink, PostgresSink, Publish
+    from airflow_coordination.spark.destinations import DeadLetters, FileSink, HttpSink, PostgresSink, Publish
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
@@ -25,6 +25,7 @@ _HOMES = {
     "Drained": "draining",
     "FileSink": "destinations",
     "GiveUp": "outcomes",
+    "HttpSink": "destinations",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
     "PostgresSink": "destinations",
@@ -43,6 +44,7 @@ __all__ = [
     "Drained",
     "FileSink",
     "GiveUp",
+    "HttpSink",
     "PartitionApplication",
     "PartitionLease",
     "PostgresSink",

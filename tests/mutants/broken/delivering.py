@@ -63,6 +63,14 @@ MUTANTS = (
         _table("test_s13_another_partition_s_token_does_not_keep_a_record_out"),
     ),
     Mutant(
+        "a redirection is followed",
+        "sinks.http",
+        "urllib.request.build_opener(_NoRedirection)",
+        "urllib.request.build_opener()",
+        "S13: a page for logging in is taken for a delivery",
+        Tested("tests/unit/sinks/test_http.py::test_s13_a_request_that_may_not_be_made_is_nobody_s_record"),
+    ),
+    Mutant(
         "a sink that is away makes dead letters",
         "sinks.task_pass",
         "    return answer.kind is AnswerKind.REFUSED\n",
