@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, pausing, queries, upkeep, watching
+from airflow_coordination.cli import actions, grants, iam, moving, pausing, queries, upkeep, watching
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
@@ -180,6 +180,23 @@ COMMANDS: Final = (
     *map(_action, OFFERED),
     Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", pausing.pause, _OF_A_SOURCE),
     Command("resume", "Let a paused source go on", pausing.resume, _OF_A_SOURCE),
+    Command(
+        "export",
+        "Write a paused source into a file of JSON lines, for another store",
+        moving.export_source,
+        (SOURCE, PREFIX, _option("file", help="The file to write; it must not be there yet")),
+    ),
+    Command(
+        "import",
+        "Let an exported source go on in this store; repeated, it goes on where it was interrupted",
+        moving.import_source,
+        (
+            _option("file", help="The file that export wrote"),
+            _option("--by", help="Who does it (default: the account you are logged in with)"),
+            _option("--dry-run", action="store_true", help="Check the file and change nothing"),
+            _option("-y", "--yes", action="store_true", help="Do not ask"),
+        ),
+    ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(

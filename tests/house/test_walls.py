@@ -18,6 +18,7 @@ CLIENTS = {
     "": set(),
     "leases": set(),
     "monitoring": set(),
+    "transfer": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
     "sinks": {"psycopg", "pyarrow", "tenacity"},

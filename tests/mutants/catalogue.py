@@ -11,6 +11,7 @@ from tests.mutants.broken import (
     dynamodb,
     explaining,
     keeping,
+    moving,
     outputs,
     pausing,
     postgresql,
@@ -45,6 +46,7 @@ _TABLES = (
     explaining,
     delivering,
     pausing,
+    moving,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
