@@ -59,7 +59,7 @@ PROMISES = {
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 
-PARTLY = {"S13": "(Acknowledgments are not in this version. What holds already: no Spark accumulator counts anything.)"}
+PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is not built yet.)"}
 """What is not kept as a whole yet."""
 
 _TEST = re.compile(r"^ *(?:async )?def (test_((?:[slx]\d+_)+)\w*)\(", re.M)

@@ -7,6 +7,7 @@ from tests.mutants.broken import (
     board,
     command_line,
     connections,
+    delivering,
     dynamodb,
     explaining,
     keeping,
@@ -43,6 +44,7 @@ _TABLES = (
     command_line,
     board,
     explaining,
+    delivering,
     pausing,
     moving,
 )
