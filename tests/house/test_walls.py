@@ -38,7 +38,7 @@ NOT_LOADED = {
     "airflow_coordination.outputs": HEAVY,
     "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},
-    "airflow_coordination.sinks": HEAVY | {"fsspec", "psycopg", "pyarrow"},
+    "airflow_coordination.sinks": HEAVY | {"psycopg", "pyarrow", "tenacity"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
     "airflow_coordination.monitoring": HEAVY | {"rich"},
