@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.records import Record, of_action, of_ending, of_life, of_tenure
+from airflow_coordination.leases.records import Record, of_action, of_ending, of_output, of_tenure
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -327,7 +327,7 @@ END: Final = Rule(chained, _finished, of_ending)
 RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
 ACT: Final = Rule(_as_seen, _acted, of_action)
-PLACE: Final = Rule(_untouched, _placed, of_life)
+PLACE: Final = Rule(_untouched, _placed, of_output)
 
 RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,
