@@ -7,6 +7,7 @@ from datetime import datetime
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.task_log import last_task_log
 from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
@@ -54,7 +55,14 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     found = coordinator.partitions(only, args.after, more, parked=parked, prefix=args.key_prefix)
     page = found[: args.limit]
     now = context.store.now()
-    print_rows([summary(partition, now) for partition in page], args.output)
+    rows = [
+        {
+            **summary(each, now),
+            "log": last_task_log(context, coordinator, each) if each.failures or each.owner else None,
+        }
+        for each in page
+    ]
+    print_rows(rows, args.output)
     if len(found) > len(page):
         say(f"There are more. These are the first {len(page)}; go on with --after={quoted(page[-1].key)}")
 
