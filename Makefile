@@ -107,12 +107,19 @@ bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write do
 	@$(BIN)/python scripts/java_packages.py dynamodb-local
 	@$(RUN) python -m benchmarks $(NAME) $(if $(QUICK),--quick)
 
+# The compiler lies beside the engines, as its lock says; Node and npm come with the requirements.
+.work/javascript/ready: tests/javascript/package.json tests/javascript/package-lock.json | .venv/ready
+	@mkdir -p $(@D) && cp tests/javascript/package.json tests/javascript/package-lock.json $(@D)
+	@cd -P $(@D) && "$(CURDIR)/$(BIN)/npm" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .PHONY: lint
-lint: .venv/ready ## Style, types and the walls between the rooms
+lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, too) and the walls between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/node .work/javascript/node_modules/typescript/bin/tsc -p tests/javascript
 
 .PHONY: format
 format: .venv/ready ## Let ruff lay out the code

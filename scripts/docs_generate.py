@@ -28,6 +28,7 @@ from scripts.docs_promises import PARTLY, PROMISES, proofs
 from scripts.docs_python import reference
 
 ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs")
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
 
 
@@ -245,7 +246,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "promises": promises,
     "promises with tests": promises_with_tests,
     "tests of promises": tests_of_promises,
-    **{f"python {room}": reference(room) for room in ("leases", "spark", "stores", "sources", "outputs")},
+    **{f"python {room}": reference(room) for room in REFERENCE},
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

@@ -54,12 +54,12 @@ PROMISES = {
     "X9": "Limits are checked before the call, and named in the error.",
     "X10": "The rights that the documentation gives in PostgreSQL are enough.",
     "X11": "Where a store keeps a history, each tenure has one row in it, written in the commit that ends the tenure.",
-    "X12": "While a source is paused nothing of it is newly acquired, on DynamoDB after 30 seconds; owners finish, sweeps"
-    " go on.",
+    "X12": "While a source is paused nothing of it is newly acquired, on DynamoDB after 30 seconds; owners finish,"
+    " sweeps go on.",
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 
-PARTLY = {"S13": "(Acknowledgments are not in this version. What holds already: no Spark accumulator counts anything.)"}
+PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is not built yet.)"}
 """What is not kept as a whole yet."""
 
 _TEST = re.compile(r"^ *(?:async )?def (test_((?:[slx]\d+_)+)\w*)\(", re.M)

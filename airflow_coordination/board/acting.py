@@ -126,7 +126,8 @@ def _selected(coordinator: SourceCoordinator, asked: DryRunRequest) -> Selection
 
 
 def _filter(narrowing: Narrowing) -> Filter:
-    return Filter(narrowing.status and str(narrowing.status), narrowing.error_like, narrowing.key_prefix)
+    status = narrowing.status and str(narrowing.status)
+    return Filter(status, narrowing.error_like, narrowing.key_prefix, narrowing.owner_like)
 
 
 def _sentence(source: str, found: Selection, matching: int, meant: int) -> str | None:

@@ -36,6 +36,7 @@ class Narrowing(Sent):
     status: State | None = None
     error_like: _Text | None = None
     key_prefix: _Text | None = None
+    owner_like: _Text | None = None
 
 
 class DryRunRequest(Sent):

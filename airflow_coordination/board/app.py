@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from airflow_coordination.board import acting, reading
@@ -14,12 +14,15 @@ from airflow_coordination.board.acting import MayNotActError
 from airflow_coordination.board.action_models import ActionRequest, ActionResult, DryRunRequest, DryRunResult
 from airflow_coordination.board.authentication import AUTHENTICATED, User
 from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
+from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.same_origin import SAME_ORIGIN
+from airflow_coordination.board.source_models import SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.monitoring.selection import Filter
 
 MOST_ROWS: Final = 1_000
 API_VERSION: Final = "1"
@@ -35,6 +38,19 @@ _HEADERS: Final = {
 Store = Annotated[str, Query(description="The id of the store's connection")]
 Source = Annotated[str, Query(description="The stored source identifier, as the overview gives it")]
 
+After = Annotated[str | None, Query(description="Only keys above this one in byte order")]
+
+
+def _chosen(
+    status: Annotated[State | None, Query(description="Only those in this state")] = None,
+    prefix: Annotated[str | None, Query(description="Only keys that begin so")] = None,
+    owner: Annotated[str | None, Query(description="Only those of an owner with this in its name")] = None,
+    error: Annotated[str | None, Query(description="Only those with this in their last error")] = None,
+) -> Filter:
+    return Filter(str(status) if status else None, error or None, prefix or None, owner or None)
+
+
+Chosen = Annotated[Filter, Depends(_chosen)]
 routes = APIRouter(route_class=ConditionalRoute)
 
 
@@ -50,13 +66,26 @@ def partitions(
     user: User,
     store: Store,
     source: Source,
-    status: Annotated[State | None, Query(description="Only those in this state")] = None,
-    prefix: Annotated[str | None, Query(description="Only keys that begin so")] = None,
-    after: Annotated[str | None, Query(description="Only keys above this one in byte order")] = None,
+    chosen: Chosen,
+    after: After = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> PartitionPage:
     """Return a page of a source's partitions in byte order of their keys."""
-    return _timed(response, reading.page(user, store, source, status, prefix, after, limit))
+    return _timed(response, reading.page(user, store, source, chosen, after, limit))
+
+
+@routes.get(f"{API}/map")
+def tiles(
+    response: Response, user: User, store: Store, source: Source, chosen: Chosen, after: After = None
+) -> TilesPage:
+    """Return a part of a source's map: each partition's key and state."""
+    return _timed(response, reading.tiles(user, store, source, chosen, after))
+
+
+@routes.get(f"{API}/source")
+def source(response: Response, user: User, store: Store, source: Source) -> SourceDetail:
+    """Return one source in detail: how fast and until when, who works, what failed, and what one might set."""
+    return _timed(response, detail(user, store, source))
 
 
 @routes.get(f"{API}/partition")
@@ -73,7 +102,7 @@ def owners(
     user: User,
     store: Store,
     source: Source,
-    after: Annotated[str | None, Query(description="Only keys above this one in byte order")] = None,
+    after: After = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> OwnersPage:
     """Return who holds what in a source: since when, when it was last heard of, and until when the lease lasts."""

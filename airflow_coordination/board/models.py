@@ -21,13 +21,16 @@ class State(StrEnum):
 class Numbers(BaseModel):
     """How many partitions a source has; each is counted in one state.
 
-    ``now`` is the store's clock when they were counted, ``counted_at`` the API server's.
+    ``now`` is the store's clock when they were counted, ``counted_at`` the API server's. ``oldest_claimable`` is for
+    how many seconds the oldest claimable partition could have been acquired; ``pause`` says who has paused the source.
     """
 
     counts: dict[State, int]
     claimable: int
     overdue: int
     next_due: datetime | None
+    oldest_claimable: float | None
+    pause: str | None
     now: datetime
     counted_at: datetime
 
@@ -76,18 +79,21 @@ class PartitionRow(BaseModel):
 
 
 class Offer(BaseModel):
-    """An action that the user may choose, and what it does."""
+    """An action that the user may choose, what it does, and the command that does it to the partition that is shown."""
 
     action: str
     does: str
+    typed: str | None = None
 
 
 class PartitionPage(BaseModel):
     """Partitions in byte order of their keys; ``after`` is how to go on, absent on the last page.
 
-    ``offers`` is empty for who may not act on the source.
+    ``offers`` is empty for who may not act on the source. ``typed`` is the command that lists the same. Where ``after``
+    follows less than a full page, as many partitions were looked at as one request may.
     """
 
+    typed: str
     offers: list[Offer]
     partitions: list[PartitionRow]
     after: str | None
@@ -166,9 +172,11 @@ class ExplanationView(BaseModel):
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
-    ``offers`` are what fits it now, and empty for who may not act on the source.
+    ``offers`` are what fits it now, and empty for who may not act on the source. ``typed`` is the command that explains
+    it.
     """
 
+    typed: str
     summary: PartitionRow
     explanation: ExplanationView
     offers: list[Offer]

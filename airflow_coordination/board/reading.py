@@ -9,19 +9,25 @@ from typing import Final, Generic, TypeVar
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.counting import COUNTER
-from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State, StoreView
+from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, StoreView
+from airflow_coordination.board.source_models import Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.board.views import holding_view, offers, partition_view, row, source_view
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
+from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.prefixes import page_of
+from airflow_coordination.leases.names import check_key, split_source
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.monitoring.owners import owners
-from airflow_coordination.monitoring.states import wanted
+from airflow_coordination.monitoring.selection import Filter, listed
+from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.monitoring.timeline import timeline
 
+ROWS: Final = 1_950
+"""So many partitions of a list are looked at in one request: all that it reads is less than 2,000 rows."""
+TILES: Final = 1_000
+"""So many tiles one request brings."""
 MOST_TENURES: Final = 100
 """So many of the newest tenures of a partition are shown."""
 Body = TypeVar("Body")
@@ -44,23 +50,43 @@ def overview(user: BaseUser, dag: str | None) -> Overview:
 
 
 def page(
-    user: BaseUser, connection: str, source: str, state: State | None, prefix: str | None, after: str | None, limit: int
+    user: BaseUser, connection: str, source: str, chosen: Filter, after: str | None, limit: int
 ) -> Read[PartitionPage]:
     """Return a page of partitions.
 
-    :param prefix: only keys that begin so.
+    :param chosen: only what it finds; for an owner or an error at most :data:`ROWS` are looked at.
     :param after: only keys above this one in byte order.
     :param limit: partitions; one more is read, to know whether to go on.
     :raises NotVisibleError: when the user does not see such a source.
     :raises StoreDoesNotAnswerError: when the store does not.
     """
     with open_visible(user, connection, source) as (store, seen):
-        status, parked = wanted(state)
-        found = page_of(store, source, status, after, limit + 1, parked=parked, prefix=prefix)
+        found, following = listed(coordinator_of(user, store, seen), chosen, after, limit, ROWS)
         now = store.now()
-        shown = [row(each, now) for each in found[:limit]]
-        following = shown[-1].key if len(found) > limit else None
-        return Read(PartitionPage(offers=offers(seen), partitions=shown, after=following), now)
+        shown = [row(each, now) for each in found]
+        return Read(
+            PartitionPage(typed=_typed(source, chosen), offers=offers(seen), partitions=shown, after=following), now
+        )
+
+
+def tiles(user: BaseUser, connection: str, source: str, chosen: Filter, after: str | None) -> Read[TilesPage]:
+    """Return a part of a source's map; raises as :func:`page` does."""
+    with open_visible(user, connection, source) as (store, seen):
+        found, following = listed(coordinator_of(user, store, seen), chosen, after, TILES, ROWS)
+        shown = [Tile(key=each.key, state=state_of(each)) for each in found]
+        return Read(TilesPage(tiles=shown, after=following), store.now())
+
+
+def _typed(source: str, chosen: Filter) -> str:
+    prefix, name, _ = split_source(source)
+    return remedies.listing(
+        name,
+        prefix,
+        status=chosen.state,
+        error_like=chosen.error_like,
+        key_prefix=chosen.key_prefix,
+        owner_like=chosen.owner_like,
+    )
 
 
 def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[PartitionView]:

@@ -22,12 +22,14 @@ from airflow_coordination.board.models import (
     TaskView,
 )
 from airflow_coordination.board.visibility import VisibleSource
+from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
@@ -56,6 +58,8 @@ def _numbers(counted: Counted) -> Numbers:
         claimable=outlook.claimable,
         overdue=outlook.overdue,
         next_due=outlook.next_due,
+        oldest_claimable=None if outlook.oldest_claimable is None else outlook.oldest_claimable.total_seconds(),
+        pause=str(outlook.pause) if outlook.paused else None,
         now=counted.now,
         counted_at=counted.at,
     )
@@ -74,7 +78,7 @@ def holding_view(held: Holding) -> HoldingView:
     return HoldingView(
         key=held.key,
         owner=held.owner,
-        task=_task(held.owner),
+        task=task_view(held.owner),
         since=held.since,
         wrote_at=held.wrote_at,
         heard=held.heard,
@@ -90,14 +94,15 @@ def _event_view(event: Event) -> EventView:
         since=event.since,
         what=event.what,
         who=event.who,
-        task=_task(event.who),
+        task=task_view(event.who),
         why=event.why,
         rows=event.tenure.rows if event.tenure else None,
         **_spark(event.owner_facts),
     )
 
 
-def _task(owner: str | None) -> TaskView | None:
+def task_view(owner: str | None) -> TaskView | None:
+    """Return the task instance that an owner is, ``None`` for anybody else."""
     found = Owner(owner).instance if owner else None
     return TaskView(**asdict(found)) if found else None
 
@@ -121,7 +126,14 @@ def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offe
     """Return what the user may do to a partition, or to any; nothing where the user may not act."""
     if not seen.may_act:
         return []
-    return [Offer(action=action, does=does) for action, does in offered(partition).items()]
+    return [
+        Offer(action=action, does=does, typed=_typed(action, seen, partition))
+        for action, does in offered(partition).items()
+    ]
+
+
+def _typed(action: Action, seen: VisibleSource, partition: Partition | None) -> str | None:
+    return remedies.about(action.value, seen.identifier, partition.key) if partition else None
 
 
 def partition_view(
@@ -132,6 +144,7 @@ def partition_view(
         summary=row(found, now),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
         offers=offers(seen, found),
+        typed=remedies.about("explain", found.source, found.key),
         priority=found.priority,
         fence=str(found.fence) if found.fence else None,
         max_lost_leases=found.max_lost_leases,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, pausing, queries, upkeep, watching
+from airflow_coordination.cli import actions, grants, iam, moving, pausing, queries, upkeep, watching
+from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
@@ -58,6 +59,7 @@ _FILTER: Final = (
     _option("--status", choices=STATES, help="All partitions in this state; CLOSED: those not PARKED"),
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
+    _option("--owner-like", metavar="TEXT", help="All partitions that an owner with this in its name holds"),
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
     _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
 )
@@ -83,7 +85,9 @@ _OF_A_SOURCE: Final = (
 )
 _PAGING: Final = (
     _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
+    _option("--owner-like", metavar="TEXT", help="Only partitions that an owner with this in its name holds"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
@@ -177,9 +181,27 @@ COMMANDS: Final = (
         ),
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
     *map(_action, OFFERED),
     Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", pausing.pause, _OF_A_SOURCE),
     Command("resume", "Let a paused source go on", pausing.resume, _OF_A_SOURCE),
+    Command(
+        "export",
+        "Write a paused source into a file of JSON lines, for another store",
+        moving.export_source,
+        (SOURCE, PREFIX, _option("file", help="The file to write; it must not be there yet")),
+    ),
+    Command(
+        "import",
+        "Let an exported source go on in this store; repeated, it goes on where it was interrupted",
+        moving.import_source,
+        (
+            _option("file", help="The file that export wrote"),
+            _option("--by", help="Who does it (default: the account you are logged in with)"),
+            _option("--dry-run", action="store_true", help="Check the file and change nothing"),
+            _option("-y", "--yes", action="store_true", help="Do not ask"),
+        ),
+    ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(

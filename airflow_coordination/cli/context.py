@@ -66,9 +66,13 @@ class CommandContext:
         :raises SettingsError: when the store does not know the source, naming the nearest that it knows, or has another
             prefix.
         """
-        coordinator = SourceCoordinator(self.store, source, account(), partition_prefix)
+        coordinator = self.newcomer(source, partition_prefix)
         coordinator.check_known()
         return coordinator
+
+    def newcomer(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
+        """Return a coordinator for a source that the store need not know."""
+        return SourceCoordinator(self.store, source, account(), partition_prefix)
 
 
 def account() -> str:

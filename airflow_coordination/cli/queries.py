@@ -7,12 +7,16 @@ from datetime import datetime
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
-from airflow_coordination.cli.task_log import last_task_log
+    logs = last_task_logs(context, coordinator, page)
+    print_rows([{**summary(partition, now), "log": logs.get(partition.key)} for partition in page], args.output)
+    if after is not None:
+        say(f"There are more. These are the first {len(page)}; go on with --after={quoted(after)}")
 from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
-from airflow_coordination.monitoring.states import by_state, wanted
+from airflow_coordination.monitoring.selection import listed
+from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
 
 
@@ -50,21 +54,12 @@ def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
 def list_partitions(context: CommandContext, args: Namespace) -> None:
     """Print one page of partitions by key, and say how to go on when there are more."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    more = check_limit(args.limit) + 1
-    only, parked = wanted(args.status)
-    found = coordinator.partitions(only, args.after, more, parked=parked, prefix=args.key_prefix)
-    page = found[: args.limit]
+    page, after = listed(coordinator, filter_of(args), args.after, check_limit(args.limit))
     now = context.store.now()
-    rows = [
-        {
-            **summary(each, now),
-            "log": last_task_log(context, coordinator, each) if each.failures or each.owner else None,
-        }
-        for each in page
-    ]
-    print_rows(rows, args.output)
-    if len(found) > len(page):
-        say(f"There are more. These are the first {len(page)}; go on with --after={quoted(page[-1].key)}")
+    logs = last_task_logs(context, coordinator, page)
+    print_rows([{**summary(partition, now), "log": logs.get(partition.key)} for partition in page], args.output)
+    if after is not None:
+        say(f"There are more. These are the first {len(page)}; go on with --after={quoted(after)}")
 
 
 def show(context: CommandContext, args: Namespace) -> None:

@@ -20,7 +20,7 @@ def selected(coordinator: SourceCoordinator, args: Namespace) -> Selection:
     :raises SettingsError: when they name neither partitions nor a filter, or both.
     :raises PartitionNotFoundError: when one that is named does not exist.
     """
-    chosen = Filter(args.status, args.error_like, args.key_prefix)
+    chosen = filter_of(args)
     _check(args, chosen)
     if not chosen:
         found = [_existing(coordinator, key) for key in args.key]
@@ -28,6 +28,19 @@ def selected(coordinator: SourceCoordinator, args: Namespace) -> Selection:
     limit = check_limit(args.limit)
     with working("Counting"):
         return selection.count(coordinator, chosen, args.after, limit)
+
+
+def filter_of(args: Namespace) -> Filter:
+    """Return the filter that the arguments make.
+
+    :raises SettingsError: when a part of it is empty.
+    """
+    for name in ("error_like", "key_prefix", "owner_like"):
+        if getattr(args, name) == "":
+            raise SettingsError(f"--{name.replace('_', '-')}", "", "is empty", "Leave it out: it would narrow nothing")
+    if args.key_prefix is not None:
+        check_key(args.key_prefix, "--key-prefix")
+    return Filter(args.status, args.error_like, args.key_prefix, args.owner_like)
 
 
 def sentence(source: str, found: Selection) -> str | None:
@@ -45,13 +58,9 @@ def _check(args: Namespace, chosen: Filter) -> None:
     if args.key and chosen:
         raise SettingsError("key", args.key[0], "is named beside a filter", "Name the partitions, or give a filter")
     if not args.key and not chosen:
-        remedy = f"Name partitions, or give a filter: --status {PARKED}, --error-like TEXT, --key-prefix TEXT"
+        others = "--error-like TEXT, --key-prefix TEXT, --owner-like TEXT"
+        remedy = f"Name partitions, or give a filter: --status {PARKED}, {others}"
         raise SettingsError("key", None, "is missing", remedy)
-    for name in ("error_like", "key_prefix"):
-        if getattr(args, name) == "":
-            raise SettingsError(f"--{name.replace('_', '-')}", "", "is empty", "Leave it out: it would narrow nothing")
-    if args.key_prefix is not None:
-        check_key(args.key_prefix, "--key-prefix")
 
 
 def _existing(coordinator: SourceCoordinator, key: str) -> Partition:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from airflow_coordination.cli.context import CommandContext
@@ -9,6 +11,9 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import keeps_history
+
+NEWEST: Final = 1_000
+"""So many tenures of a source are looked at for those who held partitions last."""
 
 
 def task_log(context: CommandContext, owner: str | None) -> str | None:
@@ -39,3 +44,20 @@ def last_task_log(context: CommandContext, coordinator: SourceCoordinator, parti
         return task_log(context, partition.owner)
     past = coordinator.history(partition.key, 1) if keeps_history(context.store) else ()
     return task_log(context, past[-1].owner) if past else None
+
+
+def last_task_logs(
+    context: CommandContext, coordinator: SourceCoordinator, partitions: Sequence[Partition]
+) -> dict[str, str | None]:
+    """Return by key the logs of the tasks that hold partitions or, of those that have failed, held them last.
+
+    Sends one request at most, for the source's newest tenures: what failed before them has no log here.
+    """
+    if not context.airflow().base_url:
+        return {}
+    past: dict[str, str | None] = {}
+    if keeps_history(context.store) and any(one.failures and one.owner is None for one in partitions):
+        for tenure in reversed(coordinator.past_tenures(NEWEST)):
+            past[tenure.key] = tenure.owner
+    wanted = {one.key: one.owner or past.get(one.key) for one in partitions if one.owner or one.failures}
+    return {key: task_log(context, owner) for key, owner in wanted.items()}

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.cli.context import CommandContext
@@ -18,6 +18,7 @@ from airflow_coordination.leases.explaining.wording import holder, span
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.monitoring.owners import Holding, Owners, owners
 from airflow_coordination.monitoring.progress import Pace, Progress
+from airflow_coordination.monitoring.throughput import lately
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,8 +40,11 @@ class Watcher:
     _pace: Pace = field(default_factory=Pace)
 
     def look(self) -> Progress:
-        """Return what is to be seen now."""
-        return self._pace.progress(self.coordinator.outlook(), self.clock.monotonic())
+        """Return what is to be seen now; at the first look with the rate of the store's history, if it has one."""
+        seen = self._pace.progress(self.coordinator.outlook(), self.clock.monotonic())
+        if seen.rate is None and (known := lately(self.coordinator, self.coordinator.store.now())) is not None:
+            return replace(seen, rate=known.rate())
+        return seen
 
     def looks(self, interval: float, most: int | None) -> Iterator[Progress | StoreUnavailableError]:
         """Yield a look every ``interval`` seconds until nothing is left to do; an outage is seen, and waited for."""

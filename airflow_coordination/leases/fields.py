@@ -89,6 +89,27 @@ PARTITION_FIELDS: Final = (
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
+MOVED: Final = (
+    "status",
+    "rank",
+    "progress_text",
+    "staged",
+    "closed_count",
+    "failures",
+    "lost_leases",
+    "last_error",
+    "reopen_at",
+    "available_at",
+    "created_at",
+    "token",
+    "nonce",
+    "last_op",
+    "generation",
+    "max_lost_leases",
+    "max_failures",
+)
+"""What of a partition goes with it to another store. The ring stays: of those tenures only the first store can tell."""
+
 HEAD_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("dataset", Kind.TEXT, "dataset"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from airflow_coordination.leases.partition import Partition
@@ -181,6 +181,12 @@ class PartitionStore(Protocol):
 def pause_of(store: PartitionStore, source: str) -> Pause:
     """Return whether a source is paused; a store from elsewhere may know nothing of pauses."""
     return store.pause(source) if hasattr(store, "pause") else NEVER_PAUSED
+
+
+def pause_holds_after(store: PartitionStore) -> timedelta:
+    """Return how long after a pause was set the last process knows of it."""
+    found: timedelta = getattr(store, "pause_holds_after", timedelta(0))
+    return found
 
 
 def keeps_history(store: PartitionStore) -> bool:

@@ -92,6 +92,11 @@ def of_ending(w: End) -> Iterator[Record]:
         failed = w.outcome is Outcome.FAILED and w.last_error
         error = failed[:MAX_HISTORY_ERROR] if failed else None
         yield TenureEnded(error, min(w.rows, MAX_COUNT), min(w.bytes, MAX_COUNT))
+    yield from of_output(w)
+
+
+def of_output(w: End | Place) -> Iterator[Record]:
+    """Yield what a step publishes, if anything."""
     if w.heads:
         yield PutHeads(w.heads)
 
@@ -103,12 +108,6 @@ def of_action(w: Act) -> Iterator[Record]:
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key)
-
-
-def of_life(w: Place) -> Iterator[Record]:
-    """Yield what a partition has published in the store that it comes from."""
-    if w.heads:
-        yield PutHeads(w.heads)
 
 
 def of_pause(w: SetPause) -> Audit:

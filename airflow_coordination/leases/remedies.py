@@ -29,6 +29,16 @@ def command(name: str, source: str, *keys: str, prefix: str | None = None) -> st
     return " ".join(map(quoted, (*_PROGRAM, *name.split(), *words)))
 
 
+def listing(source: str, prefix: str | None = None, **filters: str | None) -> str:
+    """Return the command that lists what filters find.
+
+    :param filters: the options of ``list`` by name, such as ``error_like``; what is ``None`` is left out.
+    """
+    given = [(f"--{name.replace('_', '-')}", value) for name, value in filters.items() if value is not None]
+    options = [word for name, value in given for word in _option(name, value)]
+    return " ".join([command("list", source, prefix=prefix), *map(quoted, options)])
+
+
 def about(name: str, identifier: str, *keys: str) -> str:
     """Return :func:`command` for partitions that know their source by its stored identifier."""
     prefix, source, _ = split_source(identifier)

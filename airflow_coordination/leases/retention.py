@@ -9,11 +9,9 @@ from typing import Final
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.names import check_key, check_limit
-from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pausing import Pausing
-from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.settling_in import SettlingIn
 from airflow_coordination.leases.status import PartitionStatus
 
 PORTION: Final = 500
@@ -34,7 +32,7 @@ class Purged:
     after: str | None = None
 
 
-class Retention(Overview, PeopleActions, Pausing):
+class Retention(SettlingIn):
     """The part of :class:`SourceCoordinator` that forgets."""
 
     _forgotten_to: str | None = None

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
-from airflow_coordination.leases.records import Record, of_action, of_ending, of_life, of_tenure
+from airflow_coordination.leases.fields import MOVED
+from airflow_coordination.leases.records import Record, of_action, of_ending, of_output, of_tenure
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -315,27 +316,6 @@ def _placed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {name: getattr(w.life, name) for name in MOVED} | {"updated_at": now}
 
 
-MOVED: Final = (
-    "status",
-    "rank",
-    "progress_text",
-    "staged",
-    "closed_count",
-    "failures",
-    "lost_leases",
-    "last_error",
-    "reopen_at",
-    "available_at",
-    "created_at",
-    "token",
-    "nonce",
-    "last_op",
-    "generation",
-    "max_lost_leases",
-    "max_failures",
-)
-"""What of a partition goes with it to another store. The ring stays: of those tenures only the first store can tell."""
-
 ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure, held_back=True)
 ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)
 RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
@@ -347,7 +327,7 @@ END: Final = Rule(chained, _finished, of_ending)
 RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
 ACT: Final = Rule(_as_seen, _acted, of_action)
-PLACE: Final = Rule(_untouched, _placed, of_life)
+PLACE: Final = Rule(_untouched, _placed, of_output)
 
 RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,

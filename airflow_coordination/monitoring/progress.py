@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.rates import Rate, rate_of
 
 WINDOW: Final = timedelta(minutes=5)
 """The rate is that of the newest looks, as far as they go back."""
@@ -18,11 +19,11 @@ class Progress:
     """What one look has seen.
 
     :param outlook: how many partitions are in each state.
-    :param per_minute: how many were completed a minute since the oldest look of the window; ``None`` at the first.
+    :param rate: how many are completed a minute; ``None`` where that is unknown.
     """
 
     outlook: Outlook
-    per_minute: float | None
+    rate: Rate | None
 
     @property
     def left(self) -> int:
@@ -37,9 +38,25 @@ class Progress:
     @property
     def remaining(self) -> timedelta | None:
         """How long the rest takes at this rate, ``None`` where nothing moves."""
+        return self._at(self.rate.per_minute if self.rate else None)
+
+    @property
+    def soonest(self) -> timedelta | None:
+        """How long the rest takes at least, as sure as the rate is; ``None`` where nothing moves."""
+        return None if self.remaining is None else self._at(self.rate.most if self.rate else None)
+
+    @property
+    def latest(self) -> timedelta | None:
+        """How long the rest takes at most, as sure as the rate is; ``None`` where no end can be named."""
+        return None if self.remaining is None else self._at(self.rate.least if self.rate else None)
+
+    def _at(self, per_minute: float | None) -> timedelta | None:
         if not self.left:
             return timedelta(0)
-        return timedelta(minutes=self.left / self.per_minute) if self.per_minute and self.per_minute > 0 else None
+        try:
+            return timedelta(minutes=self.left / per_minute) if per_minute and per_minute > 0 else None
+        except OverflowError:  # later than the last day of a calendar
+            return None
 
     def __str__(self) -> str:
         seen = self.outlook
@@ -47,18 +64,26 @@ class Progress:
             f"{seen.completed} of {self.total} completed, {seen.assigned} assigned, {seen.claimable} claimable, "
             f"{seen.waiting} waiting, {seen.parked} parked"
         )
-        return f"{states}; {self._ahead()}"
+        return f"{states}; {self.ahead}"
 
-    def _ahead(self) -> str:
+    @property
+    def ahead(self) -> str:
+        """How fast, and how long it takes, in words."""
         if self.left and self.outlook.paused:
             return str(self.outlook.pause)
         if not self.left:
             return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
-        if self.per_minute is None:
+        if self.rate is None:
             return "the rate is known at the next look"
-        if self.remaining is None:
-            return "nothing was completed since this began"
-        return f"{self.per_minute:.1f} a minute, about {timedelta(seconds=round(self.remaining.total_seconds()))} left"
+        if self.remaining is None or self.soonest is None:
+            return "nothing was completed in the time looked at"
+        until = f"to {_seconds(self.latest)}" if self.latest is not None else "or more"
+        spread = f"{_seconds(self.soonest)} {until}"
+        return f"{self.rate.per_minute:.1f} a minute, about {_seconds(self.remaining)} left ({spread})"
+
+
+def _seconds(duration: timedelta) -> timedelta:
+    return timedelta(seconds=round(duration.total_seconds()))
 
 
 @dataclass(slots=True)
@@ -76,4 +101,8 @@ class Pace:
             self._past.popleft()
         self._past.append((at, outlook.completed))
         since, before = self._past[0]
-        return Progress(outlook, (outlook.completed - before) * 60 / (at - since) if at > since else None)
+        gained = []
+        for when, completed in self._past:
+            gained.append((timedelta(seconds=when - since), completed - before))
+            before = completed
+        return Progress(outlook, rate_of(gained, timedelta(seconds=at - since)))

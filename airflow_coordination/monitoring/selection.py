@@ -8,6 +8,7 @@ from typing import Final
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.monitoring.states import by_state, wanted
 
 SAMPLE: Final = 5
@@ -24,36 +25,49 @@ class Filter:
     :param state: a status, or ``PARKED``.
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
+    :param owner_like: a part of the owner; upper and lower case are the same.
     """
 
     state: str | None = None
     error_like: str | None = None
     key_prefix: str | None = None
+    owner_like: str | None = None
 
     def __bool__(self) -> bool:
-        return any(value is not None for value in (self.state, self.error_like, self.key_prefix))
+        return any(value is not None for value in (self.state, self.error_like, self.key_prefix, self.owner_like))
 
     def __str__(self) -> str:
         said = (
             self.state and f"are {self.state}",
             self.error_like and f"have a last error with {self.error_like!r} in it",
             self.key_prefix and f"have a key that begins with {self.key_prefix!r}",
+            self.owner_like and f"have an owner with {self.owner_like!r} in it",
         )
         return " and ".join(filter(None, said))
 
     @property
     def only_state(self) -> str | None:
         """The state, if it narrows by nothing else: that much is counted without being read."""
-        return self.state if self.error_like is None and self.key_prefix is None else None
+        return None if self.reads_more or self.key_prefix is not None else self.state
+
+    @property
+    def reads_more(self) -> bool:
+        """Whether more has to be read than it finds: no index knows errors and owners."""
+        return self.error_like is not None or self.owner_like is not None
 
     def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
         """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read."""
-        status, parked = wanted(self.state)
+        state = self.state or (None if self.owner_like is None else str(PartitionStatus.ASSIGNED))
+        status, parked = wanted(state)  # what nobody holds has no owner
         return coordinator.partitions(status, after, limit, parked=parked, prefix=self.key_prefix)
 
     def finds(self, partition: Partition) -> bool:
         """Return whether it finds one of a page."""
-        return self.error_like is None or self.error_like.casefold() in (partition.last_error or "").casefold()
+        return _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
+
+
+def _has(text: str | None, part: str | None) -> bool:
+    return part is None or part.casefold() in (text or "").casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,29 @@ class Selection:
     def shown(self) -> Sequence[Partition]:
         """Return all that were named, or a few of what was found."""
         return self.partitions[:SAMPLE] if self.scope else self.partitions
+
+
+def listed(
+    coordinator: SourceCoordinator, chosen: Filter, after: str | None, limit: int, rows: int | None = None
+) -> tuple[list[Partition], str | None]:
+    """Return the first partitions that a filter finds, by key, and the key above which to go on, if there may be more.
+
+    :param after: start above this key.
+    :param limit: so many at most.
+    :param rows: stop after having read so many, one more at least than ``limit``; perhaps nothing was found among them.
+    """
+    kept: list[Partition] = []
+    while rows is None or rows > 0:
+        size = _PAGE if chosen.reads_more else limit + 1
+        size = size if rows is None else min(size, rows)
+        page = chosen.page(coordinator, after, size)
+        kept += filter(chosen.finds, page)
+        if len(kept) > limit:
+            return kept[:limit], kept[limit - 1].key
+        if len(page) < size:
+            return kept, None
+        after, rows = page[-1].key, None if rows is None else rows - size
+    return kept, after
 
 
 def count(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import PartitionStatus
 
@@ -22,6 +23,11 @@ STATES: Final = tuple(_WANTED)
 def wanted(state: str | None) -> tuple[PartitionStatus | None, bool | None]:
     """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any."""
     return _WANTED.get(state or "", (None, None))
+
+
+def state_of(partition: Partition) -> str:
+    """Return in which of :data:`STATES` a partition is."""
+    return PARKED if partition.parked else str(partition.status)
 
 
 def by_state(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> dict[str, int]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import due_at
-from airflow_coordination.monitoring.states import PARKED
+from airflow_coordination.monitoring.states import state_of
 
 
 def summary(partition: Partition, now: datetime) -> Mapping[str, object]:
@@ -19,7 +19,7 @@ def summary(partition: Partition, now: datetime) -> Mapping[str, object]:
     then, at = _next(partition, now)
     return {
         "key": partition.key,
-        "status": PARKED if partition.parked else str(partition.status),
+        "status": state_of(partition),
         "owner": partition.owner,
         "next": then,
         "next_at": at,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -116,6 +116,7 @@ class Attempt:
         allow_empty: bool = False,
         schema: str | None = None,
         accept: Accept | None = None,
+        only: Collection[str] | None = None,
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
@@ -127,11 +128,12 @@ class Attempt:
         :param allow_empty: there may be nothing in it.
         :param schema: the whole schema as Spark's JSON text, if it is known.
         :param accept: refuses what does not fit the rest of the dataset.
+        :param only: the files that belong to it, as paths in its directory; all by default.
         :raises OutputError: when the files cannot be read, are not of ``file_format``, or there are none although
             Spark would have written one.
         """
         listed = list_files(block.path)
-        stored = [file for file in listed if is_data(file.path)]
+        stored = [file for file in listed if is_data(file.path) and (only is None or file.path in only)]
         files = self._describe(block, stored, file_format)
         measured = measure(block.path, [file.path for file in files]) if measure and files else None
         if measured and measured.schema:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import posixpath
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs import s3
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.s3 import Upload
+from airflow_coordination.outputs.vendored import look_among_vendored
 
 try:
     import fsspec
 except ModuleNotFoundError:  # the operator's archive brings one for images that lack it
-    sys.path.append(str(Path(__file__).parents[2] / "vendored"))
+    look_among_vendored()
     import fsspec
 
 PARALLEL_REQUESTS = 16
@@ -99,6 +98,28 @@ def write_bytes(address: str, content: bytes) -> None:
         if scheme_of(address) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
         filesystem.pipe_file(path, content)
+
+
+def open_to_write(address: str) -> IO[bytes]:
+    """Open a new file, its directory included; it is there when it has been closed without an error.
+
+    :raises OutputError: when it cannot be opened. What writing and closing raise is the storage's own.
+    """
+    filesystem, path = _open(address)
+    with _wrapped("write a file", address):
+        if scheme_of(address) not in _OBJECT_STORES:
+            filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
+        return cast("IO[bytes]", filesystem.open(path, "wb"))
+
+
+def move(address: str, target: str) -> None:
+    """Move a file within one storage; an object store copies it.
+
+    :raises OutputError: when it cannot be moved.
+    """
+    filesystem, path = _open(address)
+    with _wrapped("move a file", address):
+        filesystem.mv(path, _open(target)[1])
 
 
 def read_bytes(address: str, start: int | None = None, end: int | None = None) -> bytes:

@@ -11,17 +11,25 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
+    from airflow_coordination.spark.delivery import Acknowledgment
+    from airflow_coordination.spark.destinations import DeadLetters, FileSink, HttpSink, PostgresSink, Publish
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
 _HOMES = {
+    "Acknowledgment": "delivery",
     "Close": "outcomes",
     "Complete": "outcomes",
+    "DeadLetters": "destinations",
     "Drained": "draining",
+    "FileSink": "destinations",
     "GiveUp": "outcomes",
+    "HttpSink": "destinations",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
+    "PostgresSink": "destinations",
+    "Publish": "destinations",
     "build_archive": "archive",
     "drain": "draining",
     "partition_application": "application",
@@ -29,12 +37,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "Acknowledgment",
     "Close",
     "Complete",
+    "DeadLetters",
     "Drained",
+    "FileSink",
     "GiveUp",
+    "HttpSink",
     "PartitionApplication",
     "PartitionLease",
+    "PostgresSink",
+    "Publish",
     "build_archive",
     "drain",
     "partition_application",

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
-ROOMS = ("leases", "outputs", "stores", "spark", "sources")
+ROOMS = ("leases", "outputs", "acknowledgments", "sinks", "stores", "spark", "sources")
 VENDORED = "vendored"
 """The folder of libraries that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -22,7 +22,7 @@ _LEFT_OUT = {"__pycache__", "versions", "tests"}
 def build_archive(directory: str | os.PathLike[str]) -> Path:
     """Write the archive below ``directory`` and return its path. The same code gives the same file, byte for byte.
 
-    It holds leases, outputs, stores and spark, and fsspec for drivers whose image lacks it. A driver needs
+    It holds our pure rooms, stores and spark, and fsspec and tenacity for images that lack them. A driver needs
     pyspark and the store's client library besides.
 
     :param directory: created if it does not exist; several processes may build there at once.
@@ -52,7 +52,8 @@ def _members() -> Iterator[tuple[str, Traversable]]:
     yield f"{PACKAGE}/__init__.py", package / "__init__.py"
     for room in ROOMS:
         yield from _below(package / room, f"{PACKAGE}/{room}")
-    yield from _below(files("fsspec"), f"{VENDORED}/fsspec")
+    for library in ("fsspec", "tenacity"):
+        yield from _below(files(library), f"{VENDORED}/{library}")
 
 
 def _below(directory: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import datetime
-from typing import Any, get_args
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
+from typing import Any
 
+from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
@@ -22,16 +23,18 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
-from airflow_coordination.leases.remedies import about
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
-from airflow_coordination.outputs.manifests import Reference, may_follow
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.sinks.protocol import Sink, SinkTask
+from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor
+from airflow_coordination.spark.deliveries import DEFAULT_TIMEOUT, Deliveries, OnNegative, check_on_negative
+from airflow_coordination.spark.delivery import Acknowledgment, Delivery
+from airflow_coordination.spark.destinations import DeadLetters, Publish
 from airflow_coordination.spark.reports import Report
+from airflow_coordination.spark.routing import Routing
 
 MeasureIn = Callable[[str, Mapping[str, str]], Measure]
-FORMATS = ("parquet", "orc", "json", "csv", "text", "avro")
 
 
 class PartitionLease:
@@ -63,6 +66,8 @@ class PartitionLease:
         self._open: list[OpenBlock] = []
         self._finished: list[Block] = []
         self._lock = threading.RLock()
+        self.deliveries = Deliveries(lease.key)
+        """What became of the records that were delivered in this tenure."""
         self.refused: CoordinationError | None = None
         """The refusal that told this process that its tenure is over."""
         self.misconfigured: SettingsError | None = None
@@ -107,13 +112,15 @@ class PartitionLease:
         :param state: any JSON value but ``None``: at most 256 KiB and 32 levels, string keys, no NaN.
         :raises ProgressStateError: when it is not; the last good state stays, and this tenure goes on.
         :raises OutputError: while a block is open.
+        :raises NegativeAcknowledgmentError: after a delivery that was not positive: its records would be lost.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
         self._lease.chain.check_process()
         with self._lock:
             self.check_no_open_block("save progress")
-            self._check_held()
+            self.check_held()
+            self.deliveries.check()
             try:
                 self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks)
             except (PartitionNotOwnedError, PartitionNotFoundError) as error:
@@ -122,7 +129,6 @@ class PartitionLease:
             saved, self._finished = len(self._finished), []
         self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=_summary(state))
 
-    @contextmanager
     def publish(
         self,
         dataset: str,
@@ -133,7 +139,7 @@ class PartitionLease:
         allow_empty: bool = False,
         schema: Any = None,
         allow_lossy: bool = False,
-    ) -> Iterator[OpenBlock]:
+    ) -> AbstractContextManager[OpenBlock]:
         """Give a directory to write one block into.
 
         ``with lease.publish("clean") as block: df.write.parquet(block.path)``. When the with-block is left, the
@@ -159,22 +165,51 @@ class PartitionLease:
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
+        check_arguments(mode, format)
+        return self.own_block(
+            dataset,
+            mode,
+            format=format,
+            options=options,
+            allow_empty=allow_empty,
+            schema=schema,
+            allow_lossy=allow_lossy,
+        )
+
+    @contextmanager
+    def own_block(
+        self,
+        dataset: str,
+        mode: Mode,
+        *,
+        format: str,
+        options: Mapping[str, str] | None = None,
+        allow_empty: bool = True,
+        schema: Any = None,
+        allow_lossy: bool = False,
+        only: Callable[[], set[str]] | None = None,
+    ) -> Iterator[OpenBlock]:
+        """Give a directory for one block, as :meth:`publish` does.
+
+        :param only: says at the end which of the files there belong to the block; all by default.
+        """
         self._lease.chain.check_process()
-        self._check_arguments(mode, format)
         told = _told(schema)
         attempt = self._own_attempt()
         with self._lock:
-            self._check_held()
-            self._check_mode(dataset, mode)
-            self._check_not_twice(dataset, mode)
+            self.check_held()
+            check_one_mode(self._known(), dataset, mode)
+            if mode == "append":
+                check_not_twice(self._coordinator.store, self._lease.chain.partition, self._known(), dataset)
             block = attempt.open(dataset)
             self._open.append(block)
         try:
             yield block
             self._lease.chain.check_process()  # the block may have been opened before the fork
             with self._lock:
-                self._check_held()
-                follows = self._predecessor(block, mode)
+                self.check_held()
+                partition = self._lease.chain.partition
+                follows = predecessor(self._coordinator.store, partition, self._known(), block, mode)
                 measure = self._measure(format, options or {}) if self._measure and format != "parquet" else None
                 finished = attempt.finish(
                     block,
@@ -186,12 +221,57 @@ class PartitionLease:
                     allow_empty=allow_empty,
                     schema=told,
                     accept=None if allow_lossy else self._compatibility.check,
+                    only=None if only is None else only(),
                 )
                 self._finished.append(finished)
         finally:
             if os.getpid() == self._lease.chain.process:  # a fork may have copied the lock while it was held
                 with self._lock:
                     self._open.remove(block)
+
+    def deliver(
+        self,
+        records: Any,
+        key: str,
+        sinks: Mapping[str, Publish | Sink],
+        *,
+        drop: Mapping[str, str] | None = None,
+        dead_letters: DeadLetters | None = None,
+        check_keys: bool | None = None,
+        acknowledgment_timeout: timedelta = DEFAULT_TIMEOUT,
+        on_negative: OnNegative = "fail",
+    ) -> Acknowledgment:
+        """Deliver every record to each sink whose condition holds for it, and account for all of them.
+
+        One pass over the records for all sinks but blocks, and one for each block; where that makes several, Spark
+        keeps the records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
+        Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused.
+
+        :param records: a DataFrame. It must hold the same records each time it is read.
+        :param key: the column that identifies a record, for sinks that take each record's own place.
+        :param sinks: by name (plain ASCII of at most 32 characters), eight at most.
+        :param drop: SQL conditions by reason: these records go to no sink, and count as done. The first that holds.
+        :param dead_letters: where records go that a sink refuses for good. Without it they are *failed*.
+        :param check_keys: look for null and double keys among what goes to sinks other than blocks. By default where
+            the input has at most a million records: one count more.
+        :param acknowledgment_timeout: when the jobs are cancelled, and the result is negative: *expired*.
+        :param on_negative: what becomes of the partition then: ``"fail"``, which counts and parks at the maximum, or
+            ``"give up"``, which counts nothing.
+        :raises InvalidInputError: naming the argument, the value and the remedy.
+        :raises OutputError: when a block or the dead letters cannot be written.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        check_on_negative(on_negative)
+        self.check_held()
+        routing = Routing(records, key, sinks, drop or {}, dead_letters)
+        done = Delivery(self, self._sink_task(key), routing, acknowledgment_timeout, check_keys).run()
+        self.deliveries.add(done, on_negative)
+        return done
+
+    @property
+    def accounting(self) -> Accounting:
+        """The counts of all deliveries of this tenure together."""
+        return self.deliveries.accounting
 
     def check_no_open_block(self, action: str) -> None:
         """Refuse ``action`` while a block is open: its rows would be lost (promise S14).
@@ -215,7 +295,11 @@ class PartitionLease:
         if self._attempt is not None:
             self._attempt.check()
 
-    def _check_held(self) -> None:
+    def check_held(self) -> None:
+        """Refuse to go on without the lease.
+
+        :raises PartitionNotOwnedError: when it was lost: stop.
+        """
         error = self.refused or self._heartbeat.lost
         if error is not None:
             raise error
@@ -224,43 +308,16 @@ class PartitionLease:
         self.refused = error
         self._heartbeat.stop()
 
-    def _check_arguments(self, mode: object, file_format: object) -> None:
-        if mode not in get_args(Mode):
-            raise InvalidInputError("mode", mode, "is not a mode", "Give 'replace' or 'append'")
-        if file_format not in FORMATS:
-            raise InvalidInputError(
-                "format", file_format, "is not a format readers know", f"Give one of {', '.join(FORMATS)}"
-            )
-
-    def _check_mode(self, dataset: str, mode: Mode) -> None:
-        known = [block for block in self._known() if block.dataset == dataset and block.mode != mode]
-        if known:
-            raise InvalidInputError(
-                "mode",
-                mode,
-                f"differs from {known[0].mode!r}, which {dataset!r} has in this tenure",
-                "Use one mode per dataset",
-            )
-
-    def _check_not_twice(self, dataset: str, mode: Mode) -> None:
-        """Refuse to add to the output of an earlier life, before the work for it is done."""
-        partition = self._lease.chain.partition
-        if mode != "append" or any(block.dataset == dataset for block in self._known()):
-            return
-        if partition.generation != partition.create_op:
-            return
-        for head in self._coordinator.store.heads(partition.source, dataset=dataset, key=partition.key):
-            if of_an_earlier_life(partition, head):
-                label = partition_label(partition.source, partition.key)
-                problem = (
-                    f"would add to {dataset!r} of {label} what may be in it already, from before it was created again"
-                )
-                remedy = (
-                    "Publish with mode='replace' to take the place of what is there, or take it back by "
-                    f"`{about('retract', partition.source, partition.key)}`; to add to it all the same, run "
-                    f"`{about('reset', partition.source, partition.key)}`"
-                )
-                raise InvalidInputError("mode", mode, problem, remedy)
+    def _sink_task(self, key: str) -> SinkTask:
+        partition = self.partition
+        return SinkTask(
+            key=key,
+            source=partition.source,
+            partition=partition.key,
+            partition_id=f"{self._coordinator.store.store_id}/{partition.source}/{partition.key}",
+            token=self.fence.token,
+            fence=str(self.fence),
+        )
 
     def _known(self) -> list[Block]:
         return [*self._lease.chain.partition.staged, *self._finished]
@@ -276,27 +333,6 @@ class PartitionLease:
                 store_id = self._coordinator.store.store_id
                 self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
             return self._attempt
-
-    def _predecessor(self, block: OpenBlock, mode: Mode) -> Reference | None:
-        """Return the newest block that this one adds to, so that the store keeps one block however many there are.
-
-        It begins a chain of its own beside one that readers would not follow: on another kind of storage.
-        """
-        known = [each for each in self._known() if each.dataset == block.dataset]
-        newest = next(reversed(known or self._published(block.dataset, mode)), None)
-        partition = self.partition
-        if newest is None or not may_follow(block.path, newest.address, partition.source, partition.key):
-            return None
-        return Reference(newest.address, newest.digest)
-
-    def _published(self, dataset: str, mode: Mode) -> list[Block]:
-        """Return the published blocks, if this tenure adds to them. Only a tenure of this partition can change that."""
-        partition = self._lease.chain.partition
-        probe = Block(dataset, "-", "-", mode=mode)
-        if not may_add(partition, [probe]):
-            return []
-        heads = self._coordinator.store.heads(partition.source, dataset=dataset, key=partition.key)
-        return [block for head in heads if adds(partition, [probe], head) for block in head.blocks]
 
 
 def _told(schema: Any) -> str | None:

@@ -156,9 +156,10 @@ class _Tenure:
             with self._heartbeat, self._interruption:
                 result = call_in_this_process(self._function, self._driver.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
-                if isinstance(result, Complete | Close):
+                outcome = self._seen.deliveries.settled(result)
+                if isinstance(outcome, Complete | Close):
                     self._seen.check_blocks()
-                return result
+                return outcome
         except (Interrupted, KeyboardInterrupt) as error:
             return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
         except BaseException as error:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.port import PartitionStore, pause_holds_after
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -73,6 +73,10 @@ class ForwardingStore:
     @property
     def create_page(self) -> int:  # noqa: D102
         return self.store.create_page
+
+    @property
+    def pause_holds_after(self) -> timedelta:  # noqa: D102
+        return pause_holds_after(self.store)
 
     def setup(self) -> None:  # noqa: D102
         self.store.setup()

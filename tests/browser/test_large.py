@@ -123,6 +123,29 @@ def test_an_error_is_looked_for_portion_by_portion(page: Page, address: str) -> 
     expect(page.get_by_text("0 partition(s) of source source-03 are CLOSED and have a last error")).to_be_visible()
 
 
+def test_a_map_of_five_thousand_goes_on(page: Page, address: str) -> None:
+    page.goto(f"{SOURCE.format(address)}&view=map")
+    expect(page.locator("[data-key]")).to_have_count(5_000)
+    expect(page.get_by_text("COMPLETED 3,000")).to_be_visible()
+    keep(page, "board-map")
+    page.get_by_role("link", name="Next tiles").click()
+    expect(page.locator("[data-key=k000005001]")).to_be_visible()
+    expect(page.locator("[data-key=k000005000]")).to_have_count(0)
+
+
+def test_an_error_is_found_among_many(page: Page, address: str) -> None:
+    """A request looks at a few only, and says how to go on."""
+    page.goto(f"{SOURCE.format(address)}&error=no+such+error")
+    expect(page.get_by_text("None of those that were looked at matches. There are more.")).to_be_visible()
+    page.get_by_role("link", name="Look on").click()
+    expect(page.get_by_role("link", name="First page")).to_be_visible()
+    page.goto(f"{address}/plugin/partitions")
+    group = page.get_by_role("group", name="source-00")
+    group.scroll_into_view_if_needed()  # what nobody sees is not asked for
+    group.get_by_role("region", name="Parked, by error").get_by_role("link", name="5").click()
+    expect(page.locator("tbody").get_by_text("OutOfMemoryError in stage 3")).to_have_count(5)
+
+
 def test_it_is_done_by_keyboard_alone(page: Page, address: str) -> None:
     page.goto(f"{SOURCE.format(address)}&key=k000010999")
     page.get_by_role("button", name="Release").focus()
@@ -154,6 +177,9 @@ def test_nothing_keeps_people_from_using_it(coloured: Page, address: str) -> Non
     _accessible(coloured)
     coloured.goto(f"{SOURCE.format(address)}&view=owners")
     expect(coloured.get_by_role("link", name="k000011999")).to_be_visible()
+    _accessible(coloured)
+    coloured.goto(f"{SOURCE.format(address)}&view=map")
+    expect(coloured.locator("[data-key]")).to_have_count(5_000)
     _accessible(coloured)
 
 

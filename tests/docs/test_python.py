@@ -6,13 +6,12 @@ from importlib import import_module
 
 import pytest
 
+from scripts.docs_generate import REFERENCE
 from scripts.docs_python import reference
 from tests.docs.pages import ROOT
 
-ROOMS = ("leases", "spark", "stores", "sources", "outputs")
 
-
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", REFERENCE)
 def test_every_public_name_of_a_room_is_there(room):
     page = (ROOT / "docs/reference/python.md").read_text()
     part = page.partition(f"<!-- from the code: python {room} -->")[2].partition("<!-- end -->")[0]

@@ -7,9 +7,11 @@ from tests.mutants.broken import (
     board,
     command_line,
     connections,
+    delivering,
     dynamodb,
     explaining,
     keeping,
+    moving,
     outputs,
     pausing,
     postgresql,
@@ -42,7 +44,9 @@ _TABLES = (
     command_line,
     board,
     explaining,
+    delivering,
     pausing,
+    moving,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -1,13 +1,14 @@
 // What people do: choose, try, look at what it would fall on, carry out, see what became of it.
 
 import { post } from "./api.js";
-import { Key, Problem, Rows, StateBadge, h, visible } from "./parts.js";
+import { Command, Key, Problem, Rows, StateBadge, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
 const { Box, Button, HStack, Input, Stack, Text } = globalThis.ChakraUI;
 
 const AT_ONCE = 25; // partitions in one request
 const TOLD = 10; // refusals that are said in full
+/** @type {any} what the server says of a portion, added up */
 const NONE = { matching: 0, fit: 0, refused: 0, refusals: [], samples: [], meant: [], sentence: null };
 
 /** Adds the next portion to what was counted so far. */
@@ -32,6 +33,7 @@ async function tryOut(asked, tell, waits) {
 
 /** Carries out `asked` on what was counted; what is done stays told if a later request fails. */
 async function carryOut(asked, meant, tell, waits) {
+  /** @type {any} */
   let sum = { done: 0, tried: 0, refusals: [], problem: null };
   while (sum.tried < meant.length && !sum.problem && waits()) {
     const some = meant.slice(sum.tried, sum.tried + AT_ONCE);
@@ -48,12 +50,12 @@ export function Actions({ offers, place: { store, source }, target }) {
     h(HStack, { wrap: "wrap", role: "group", "aria-label": "Choose an action" }, offers.map(({ action, does }) =>
       h(Button, { key: action, size: "xs", variant: action === chosen ? "solid" : "outline", title: does, "aria-pressed": action === chosen,
         onClick: () => choose(action === chosen ? null : action) }, named(action)))),
-    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, does: offers.find(({ action }) => action === chosen)?.does ?? "" }));
+    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, ...offers.find(({ action }) => action === chosen) }));
 }
 
 const named = (action) => action[0].toUpperCase() + action.slice(1);
 
-function Form({ asked, target, does }) {
+function Form({ asked, target, does, typed }) {
   const [why, setWhy] = useState("");
   const [error, setError] = useState("");
   const [state, setState] = useState({});
@@ -78,9 +80,10 @@ function Form({ asked, target, does }) {
   const { busy, found, result, problem } = state;
   return h(Stack, { borderWidth: 1, borderRadius: "md", p: 3, mt: 2, gap: 3, "aria-busy": Boolean(busy) },
     does && h(Text, null, `${does}.`),
+    typed && h(Command, { label: "The same as a command:", text: typed }),
     h("form", { onSubmit: dryRun }, h(HStack, { wrap: "wrap", alignItems: "end" },
       h(Field, { label: "Why (kept with each partition)", value: why, set: setWhy, required: true }),
-      target.filter && h(Field, { label: "Only with this in the last error", value: error, set: (text) => { setError(text); setState({}); } }),
+      target.filter && !target.filter.error_like && h(Field, { label: "Only with this in the last error", value: error, set: (text) => { setError(text); setState({}); } }),
       h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"))),
     h(Box, { "aria-live": "polite" },
       found && h(Found, { found, busy: busy && !result, action: asked.action }),

@@ -7,6 +7,7 @@ const { useEffect, useState } = globalThis.React;
 
 /** What a person is told: `login` is where to go when the token has ended. */
 class Refused extends Error {
+  /** @param {string} message @param {string | null} login */
   constructor(message, login = null) {
     super(message);
     this.login = login;
@@ -25,7 +26,7 @@ async function answered(asked) {
 }
 
 /** Reads once; `now` is the store's clock, `served` the server's. The browser keeps what has not changed. */
-async function read(path, parameters) {
+export async function read(path, parameters) {
   const url = new URL(API + path, document.baseURI);
   for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value);
   const answer = await answered(fetch(url, { headers: { Accept: "application/json" } }));
@@ -41,7 +42,7 @@ export async function post(path, body) {
 }
 
 /** Reads `path` again after as long as `pace` says of what was read; the last good answer stays while a later one fails. */
-export function useLive(path, parameters, pace = () => SHOWN) {
+export function useLive(path, parameters, pace = (/** @type {any} */ _) => SHOWN) {
   const asked = JSON.stringify([path, parameters]);
   const [state, setState] = useState({ asked });
   useEffect(() => {
@@ -49,6 +50,7 @@ export function useLive(path, parameters, pace = () => SHOWN) {
     let over = false;
     async function look() {
       clearTimeout(timer);
+      /** @type {any} */
       const next = await read(path, parameters).then((found) => ({ ...found, error: null }), (error) => ({ error }));
       if (over) return;
       setState((last) => ({ ...(last.asked === asked ? last : {}), asked, ...next }));

@@ -1,6 +1,7 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { Tiles } from "./map.js";
 import { Owners } from "./owners.js";
 import { Problem, To, h, visible } from "./parts.js";
 import { Overview, Partition, Partitions } from "./views.js";
@@ -11,7 +12,7 @@ const { useNavigate, useSearchParams } = globalThis.ReactRouterDOM;
 
 /** Keeps an error of ours from taking Airflow's page with it. */
 class Boundary extends Component {
-  state = { error: null };
+  state = { error: /** @type {Error | null} */ (null) };
 
   static getDerivedStateFromError(error) {
     return { error };
@@ -27,19 +28,20 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
+const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles });
+
 function Board({ dagId: dag }) {
   const [parameters] = useSearchParams();
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
   const { store, source, key, view } = place;
-  const ofSource = view === "owners" ? Owners : Partitions;
-  const View = key ? Partition : source ? ofSource : Overview;
+  const View = key ? Partition : source ? OF_A_SOURCE[view] ?? Partitions : Overview;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
   return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
       source && h(Heading, { size: "md" }, "› ", key || view ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
-      source && view === "owners" && h(Heading, { size: "md" }, "› owners")),
+      source && !key && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${view}`)),
     h(View, { place: { ...place, dag }, go }));
 }
 

@@ -1,12 +1,12 @@
 // Small parts that every view is made of. Data becomes text nodes only, never HTML.
 
-const { createElement, Fragment } = globalThis.React;
-const { Alert, Badge, Box, Link, Spinner, Table, Text } = globalThis.ChakraUI;
+const { createElement, Fragment, useRef, useState } = globalThis.React;
+const { Alert, Badge, Box, Button, HStack, Link, Spinner, Table, Text } = globalThis.ChakraUI;
 const { Link: RouterLink } = globalThis.ReactRouterDOM;
 
 export const h = createElement;
 export const STATES = ["UNASSIGNED", "ASSIGNED", "CLOSED", "PARKED", "COMPLETED"];
-const COLOURS = { UNASSIGNED: "scheduled", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
+export const COLOURS = { UNASSIGNED: "scheduled", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes what cannot be seen, or turns the line around, as an escape. */
@@ -30,13 +30,20 @@ export function Bar({ counts }) {
   );
 }
 
+/** @type {[string, number][]} */
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+/** Returns a number of seconds in the largest unit it has. */
+export function ago(seconds) {
+  const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? UNITS[3];
+  return `${Math.round(seconds / length)} ${unit}`;
+}
+
 /** A time, and how far it is from the store's clock. */
 export function When({ at, now }) {
   if (!at) return "";
-  const seconds = Math.round((new Date(at) - new Date(now)) / 1000);
-  const size = Math.abs(seconds);
-  const [unit, length] = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]].find(([, length]) => size >= length) ?? ["s", 1];
-  const amount = `${Math.round(size / length)} ${unit}`;
+  const seconds = Math.round((Date.parse(at) - Date.parse(now)) / 1000);
+  const amount = ago(Math.abs(seconds));
   return h("time", { dateTime: at, title: at }, seconds < 0 ? `${amount} ago` : `in ${amount}`);
 }
 
@@ -46,6 +53,23 @@ export const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(p
 export const To = ({ to, children }) => h(Link, { asChild: true, colorPalette: "brand" }, h(RouterLink, { to }, children));
 
 export const Key = ({ text }) => h(Text, { as: "code", fontFamily: "mono", wordBreak: "break-all", whiteSpace: "pre-wrap" }, visible(text));
+
+/** A command that is copied by a click; where the browser does not let us, it is selected. */
+export function Command({ text, label }) {
+  const shown = useRef(null);
+  const [said, say] = useState("Copy");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      say("Copied");
+    } catch {
+      globalThis.getSelection()?.selectAllChildren(shown.current);
+      say("Selected: press Ctrl+C");
+    }
+  };
+  return h(HStack, { wrap: "wrap", color: "fg.muted", fontSize: "sm" }, label, h(Box, { ref: shown, as: "span" }, h(Key, { text })),
+    h(Button, { size: "2xs", variant: "outline", onClick: copy, onBlur: () => say("Copy"), "aria-label": `${said}: ${visible(text)}` }, said));
+}
 
 /** Who did it: a try of a task, with the way to its log, or anybody else by name. */
 export function Who({ name, task: owner }) {

@@ -2,7 +2,8 @@
 
 import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
-import { Bar, Empty, Key, Read, Rows, STATES, Spark, StateBadge, To, When, Who, at, h, visible, Problem } from "./parts.js";
+import { Bar, Command, Empty, Key, Problem, Read, Rows, STATES, Spark, StateBadge, To, When, Who, ago, at, h, visible } from "./parts.js";
+import { Detail } from "./source.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
@@ -37,48 +38,60 @@ function Source({ source, served }) {
   const here = { store: source.store, source: source.source };
   return h(
     Box,
-    { borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
+    { role: "group", "aria-label": visible(name), borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
     h(HStack, { justify: "space-between", mb: 2 },
       h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(name)), prefix && ` (${visible(prefix)})`),
       h(Text, { color: "fg.muted", fontSize: "sm" }, numbers ? h(Ahead, { numbers, served }) : "is being counted …")),
     numbers && h(Bar, { counts: numbers.counts }),
     numbers && h(HStack, { wrap: "wrap", mt: 2 },
-      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] })))),
+      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] }))),
+      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, view: "map" }) }, "MAP")),
+    numbers?.pause && h(Text, { mt: 2, fontWeight: "bold" }, visible(numbers.pause)),
+    numbers && h(Detail, { source }),
   );
 }
 
-function Ahead({ numbers: { next_due, now, overdue, counted_at }, served }) {
-  const said = [next_due && ["next due ", h(When, { at: next_due, now })], overdue > 0 && `${overdue} overdue`,
-    served - new Date(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
+function Ahead({ numbers: { next_due, now, overdue, counted_at, oldest_claimable: oldest }, served }) {
+  const said = [typeof oldest === "number" && `oldest claimable waits for ${ago(oldest)}`, next_due && ["next due ", h(When, { at: next_due, now })], overdue > 0 && `${overdue} overdue`,
+    served - Date.parse(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
   return said.filter(Boolean).map((one, place) => h("span", { key: place }, place > 0 && " · ", one));
 }
 
 export function Partitions({ place, go }) {
-  const { store, source, status, prefix, after } = place;
-  const read = useLive("partitions", { store, source, status, prefix, after });
+  const { store, source, status, prefix, owner, error, after } = place;
+  const read = useLive("partitions", { store, source, status, prefix, owner, error, after });
   const here = { store, source };
+  const narrowed = { prefix, owner, error };
   return h(
     Stack,
     { gap: 3 },
     h(HStack, { wrap: "wrap" },
-      h(Filter, { here: { ...here, prefix }, chosen: status }),
+      h(Filter, { here: { ...here, ...narrowed }, chosen: status }),
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),
-      h(Search, { key: prefix ?? "", prefix: prefix ?? "", search: (text) => go(at({ ...here, status, prefix: text })) })),
-    h(Read, read, ({ partitions, offers, after: next }, { now }) => h(
+      h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP")),
+    h(Search, { key: JSON.stringify(narrowed), narrowed, search: (texts) => go(at({ ...here, status, ...texts })) }),
+    h(Read, read, ({ typed, partitions, offers, after: next }, { now }) => h(
       Stack,
       null,
-      offers.length > 0 && h(Actions, { key: JSON.stringify([source, status, prefix]), offers, place, target: { filter: filterOf(place) } }),
+      offers.length > 0 && h(Actions, { key: JSON.stringify([source, status, narrowed]), offers, place, target: { filter: filterOf(place) } }),
       partitions.length
         ? h(Rows, { heads: ["Key", "State", "Next", "", "Owner", "Failures", "Last error"], rows: partitions.map((one) => row(one, now, here)) })
-        : h(Empty, null, status || prefix ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier."),
+        : h(Empty, null, nothing(next, status || prefix || owner || error)),
       h(HStack, null,
-        after && h(To, { to: at({ ...here, status, prefix }) }, "First page"),
-        next && h(To, { to: at({ ...here, status, prefix, after: next }) }, "Next page")),
+        after && h(To, { to: at({ ...here, status, ...narrowed }) }, "First page"),
+        next && h(To, { to: at({ ...here, status, ...narrowed, after: next }) }, partitions.length ? "Next page" : "Look on")),
+      h(Command, { label: "The same as a command:", text: typed }),
     )),
   );
 }
 
-const filterOf = ({ status, prefix }) => ({ ...(status ? { status } : {}), ...(prefix ? { key_prefix: prefix } : {}) });
+function nothing(next, narrowed) {
+  if (next) return "None of those that were looked at matches. There are more.";
+  return narrowed ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier.";
+}
+
+const filterOf = ({ status, prefix, owner, error }) =>
+  Object.fromEntries(Object.entries({ status, key_prefix: prefix, owner_like: owner, error_like: error }).filter(([, value]) => value));
 
 function row(one, now, here) {
   const key = h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })));
@@ -92,14 +105,17 @@ function Filter({ here, chosen }) {
       h(Text, { as: "span", fontWeight: status === chosen ? "bold" : "normal", "aria-current": status === chosen }, status ?? "ALL")));
 }
 
-function Search({ prefix, search }) {
-  const [text, setText] = useState(prefix);
+const SEARCHED = { prefix: "Key begins with", owner: "Owner has", error: "Last error has" };
+
+function Search({ narrowed, search }) {
+  const [texts, setTexts] = useState(narrowed);
   const submit = (event) => {
     event.preventDefault();
-    search(text);
+    search(texts);
   };
-  return h("form", { onSubmit: submit, role: "search" }, h(HStack, null,
-    h(Input, { size: "sm", value: text, placeholder: "Key begins with…", "aria-label": "Key begins with", onChange: (event) => setText(event.target.value) }),
+  return h("form", { onSubmit: submit, role: "search" }, h(HStack, { wrap: "wrap" },
+    Object.entries(SEARCHED).map(([name, label]) => h(Input, { key: name, size: "sm", width: "14rem", value: texts[name] ?? "", placeholder: `${label}…`, "aria-label": label,
+      maxLength: 2000, onChange: (event) => setTexts((last) => ({ ...last, [name]: event.target.value })) })),
     h(Button, { size: "sm", type: "submit", variant: "outline" }, "Search")));
 }
 
@@ -110,6 +126,7 @@ export function Partition({ place }) {
     { gap: 5 },
     h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
     h(Why, found.explanation),
+    h(Command, { label: "This as a command:", text: found.typed }),
     found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
     h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Spark"],
@@ -128,7 +145,7 @@ export function Partition({ place }) {
 const Why = ({ sentence, next, command }) => h(Box, { as: "section", "aria-label": "Why it is not moving" },
   h(Text, { fontSize: "lg" }, visible(sentence)),
   next && h(Text, null, visible(next)),
-  command && h(Text, { color: "fg.muted" }, "Type: ", h(Key, { text: command })));
+  command && h(Command, { label: "Type:", text: command }));
 
 function facts({ summary, ...found }, now) {
   const times = ["available_at", "reopen_at", "created_at", "updated_at"].map((name) => [name, found[name] && h(When, { at: found[name], now })]);

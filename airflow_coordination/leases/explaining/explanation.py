@@ -19,6 +19,8 @@ class Reason(StrEnum):
     """UNASSIGNED and claimable: it waits for its turn."""
     PAUSED = "paused"
     """It could be acquired now, and a person has paused its source."""
+    IDLE = "idle"
+    """UNASSIGNED and claimable for long, while nobody holds or acquires anything in its source."""
     HELD = "held"
     """ASSIGNED under a lease that lasts."""
     EXPIRED = "expired"

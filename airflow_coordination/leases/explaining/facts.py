@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.port import PartitionStore, pause_of
+from airflow_coordination.leases.port import PartitionStore, keeps_history, pause_of
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
@@ -23,6 +23,10 @@ PLACES: Final = 1_000
 """So far a place in the order is counted."""
 MOST_HEADS: Final = 100
 """So many datasets of one partition are looked at."""
+HELD: Final = 50
+"""So many owners are looked at to know whether anybody works in the source; with as many, somebody does."""
+LONG: Final = timedelta(minutes=10)
+"""What could be acquired for so long, and was not, waits for long: that is how long a lease lasts by default."""
 NEIGHBOURS: Final = 3
 """So many keys are named on each side of one that is not there."""
 _PAGE: Final = 20
@@ -41,6 +45,19 @@ class Place:
 
     before: int
     exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Since when nobody has acquired anything in a source, as its history and its owners tell.
+
+    :param last: nobody has acquired, and no sweep has taken a lease back, after this moment; ``None`` when the history
+        remembers no tenure and nobody holds anything.
+    :param at_work: how many partitions are held under leases that last.
+    """
+
+    last: datetime | None
+    at_work: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,7 @@ class SourceFacts:
     :param act: what a person did to it last, taking back its output left out.
     :param nearest: the nearest keys there are, in byte order.
     :param pause: of the source, where the partition waits to be acquired.
+    :param signs: of those who work in the source; ``None`` where they are not known or not asked for.
     """
 
     key: str
@@ -85,6 +103,7 @@ class SourceFacts:
     act: PersonsAct | None = None
     nearest: tuple[str, ...] = ()
     pause: Pause = NEVER_PAUSED
+    signs: Signs | None = None
 
 
 class Hears(Protocol):
@@ -113,6 +132,7 @@ class Inquiry:
     def about(self, key: str) -> tuple[Partition | None, SourceFacts, datetime]:
         """Return the partition, tombstones included, what explains it, and the time by the store's clock."""
         found = self._hear("read the partition", lambda: self._store.get(self._source, key))
+        now = self._hear("read the clock", self._store.now)
         prefix, source, _ = split_source(self._source)
         limits = self._settings
         facts = SourceFacts(
@@ -122,10 +142,9 @@ class Inquiry:
             max_failures=limits.max_failures,
             max_lost_leases=limits.max_lost_leases,
         )
-        more = self._of_use(found, key)
-        return found, replace(facts, **more), self._hear("read the clock", self._store.now)
+        return found, replace(facts, **self._of_use(found, key, now)), now
 
-    def _of_use(self, found: Partition | None, key: str) -> dict[str, Any]:
+    def _of_use(self, found: Partition | None, key: str, now: datetime) -> dict[str, Any]:
         if found is None:
             return {"nearest": self._nearest(key)}
         if found.deleted or found.parked:
@@ -133,7 +152,9 @@ class Inquiry:
         if found.status is not PartitionStatus.COMPLETED:
             pause = self._hear("look for a pause", lambda: pause_of(self._store, self._source))
             asked = found.status is PartitionStatus.UNASSIGNED and not pause.paused
-            return {"pause": pause, "place": self._place(key) if asked else None}
+            late = not pause.paused and _late(found, now)
+            place, signs = self._place(key) if asked else None, self._signs(now) if late else None
+            return {"pause": pause, "place": place, "signs": signs}
         read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
         return {"heads": tuple(self._hear("read the output", read))}
 
@@ -143,6 +164,20 @@ class Inquiry:
         if before is not None:
             return Place(before)
         return Place(PLACES, exact=False) if len(ordered) == PLACES else None
+
+    def _signs(self, now: datetime) -> Signs | None:
+        """Return the signs of those who work here: a tenure that began after the last ending is still held."""
+        if not keeps_history(self._store):
+            return None
+        held = self._hear(
+            "list partitions", lambda: self._store.page(self._source, PartitionStatus.ASSIGNED, None, HELD)
+        )
+        if len(held) == HELD:
+            return None
+        ended = self._hear("read the history", lambda: self._store.history(self._source, None, 1))
+        moments = [each.held_since or each.updated_at for each in held] + [each.ended_at for each in ended]
+        lasting = sum(each.ownership_timeout is None or each.ownership_timeout > now for each in held)
+        return Signs(max(filter(None, moments), default=None), lasting)
 
     def _act(self, key: str) -> PersonsAct | None:
         entries = self._hear("read the audit", lambda: self._store.audit(self._source, key))
@@ -164,6 +199,19 @@ class Inquiry:
     def _keys(self, after: str, limit: int) -> Sequence[str]:
         read: Callable[[], Sequence[Partition]] = lambda: self._store.page(self._source, None, after or None, limit)  # noqa: E731
         return [each.key for each in self._hear("list partitions", read)]
+
+
+def waits_since(partition: Partition) -> datetime | None:
+    """Return since when others could have acquired a partition, as far as it tells."""
+    if partition.status is PartitionStatus.ASSIGNED:
+        return partition.ownership_timeout
+    known = (partition.available_at, partition.reopen_at, partition.updated_at)
+    return max(filter(None, known), default=None)
+
+
+def _late(partition: Partition, now: datetime) -> bool:
+    since = waits_since(partition)
+    return since is not None and now - since >= LONG
 
 
 def _beginnings(key: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Final
 from airflow_coordination.leases import remedies
 from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
-from airflow_coordination.leases.explaining.facts import MOST_HEADS, PersonsAct, SourceFacts
+from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
 from airflow_coordination.leases.explaining.wording import ahead, counted, first_line, holder, moment, past
 from airflow_coordination.leases.fence import Ending
 from airflow_coordination.leases.input_errors import shown
@@ -26,6 +26,10 @@ from airflow_coordination.leases.writes import Action, Sweep
 
 NAMED_DATASETS: Final = 5
 _LOOKED_AFTER: Final = "The next sweep of a sensor or the next acquirer {} it; if it stays so, neither of them runs."
+_ITS_TURN: Final = "A task or driver that asks this source for work acquires it when its turn comes."
+_IS_IT_ON: Final = (
+    "A task or driver that asks this source for work acquires it: is its DAG paused, or without such a task?"
+)
 _HELD_BACK: Final = "Nothing of the source is acquired until it is resumed: it was {}."
 _Explained = Callable[[Partition, SourceFacts, datetime], Explanation]
 
@@ -78,7 +82,7 @@ def reopens(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
 def due(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what is CLOSED, and its time has come."""
     since = past(_known(partition.reopen_at), now)
-    sentence = f"{_name(facts)} is due since {since}, and waits for a sweep or an acquirer."
+    sentence = f"{_name(facts)} is due since {since}, and waits for a sweep or an acquirer{_unseen(facts, now)}."
     return Explanation(facts.key, Reason.DUE, sentence, _LOOKED_AFTER.format("opens"), _of_the_source("status", facts))
 
 
@@ -111,19 +115,37 @@ def waiting(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
         where = f"behind {'' if place.exact else 'at least '}{counted(place.before, 'other')} in the order"
     else:
         where = "first in the order"
-    return Explanation(
-        facts.key,
-        Reason.WAITING,
-        f"{_name(facts)} can be acquired, {where} (class: {partition.rank.name.lower()}).",
-        "A task or driver that asks this source for work acquires it when its turn comes.",
-        _of_the_source("status", facts),
-    )
+    said = f"{_name(facts)} can be acquired, {where} (class: {partition.rank.name.lower()})"
+    signs, status = facts.signs, _of_the_source("status", facts)
+    if signs is None or not _is_long_ago(signs.last, now):
+        return Explanation(facts.key, Reason.WAITING, f"{said}.", _ITS_TURN, status)
+    nobody = f"nobody has acquired anything in its source {_since(signs, now)}"
+    if signs.at_work:
+        busy = counted(signs.at_work, "partition is", "partitions are")
+        return Explanation(facts.key, Reason.WAITING, f"{said}; {nobody}, and {busy} held.", _ITS_TURN, status)
+    return Explanation(facts.key, Reason.IDLE, f"{said}, but {nobody}, and nobody holds any of it.", _IS_IT_ON, status)
 
 
 def paused(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what could be acquired now, if nobody had paused the source."""
     sentence = _sentence(f"{_name(facts)} could be acquired, but its source was {facts.pause}")
     return Explanation(facts.key, Reason.PAUSED, sentence, None, _of_the_source("resume", facts))
+
+
+def _is_long_ago(at: datetime | None, now: datetime) -> bool:
+    return at is None or now - at >= LONG
+
+
+def _since(signs: Signs, now: datetime) -> str:
+    return "as far back as its history goes" if signs.last is None else f"since {past(signs.last, now)}"
+
+
+def _unseen(facts: SourceFacts, now: datetime) -> str:
+    """Return that nobody looks after the source, where that is known."""
+    signs = facts.signs
+    if signs is None or signs.at_work or not _is_long_ago(signs.last, now):
+        return ""
+    return f"; no sensor or acquirer was seen in its source {_since(signs, now)}"
 
 
 def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
@@ -146,7 +168,8 @@ def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
 def expired(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what has lost its owner, and whether the next sweep parks it."""
     since = past(_known(partition.ownership_timeout), now)
-    sentence = f"{_name(facts)} was held by {holder(partition.owner)}; the lease ended at {since} without a word."
+    sentence = f"{_name(facts)} was held by {holder(partition.owner)}; the lease ended at {since} without a word"
+    sentence += f"{_unseen(facts, now)}."
     sweep = Sweep(source=partition.source, op="", limit=1, max_lost_leases=facts.max_lost_leases)
     after = reclaim(sweep, partition, now)
     if after is not None and after.parked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.owning import Owning
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.pausing import Pausing
+from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN, Pausing
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
@@ -78,6 +78,7 @@ class DynamoDBStore:
     has_fused_step: Final = False
     keeps_history: Final = False
     create_page: Final = CREATE_PAGE
+    pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
 
     def __init__(

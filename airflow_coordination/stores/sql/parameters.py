@@ -11,11 +11,10 @@ from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.blocks import Block, dump_blocks
 from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.fields import Kind
+from airflow_coordination.leases.fields import MOVED, Kind
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.rules import MOVED
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.rules import MOVED
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import Action, Answer, NewPartition, Place
 from airflow_coordination.testing.clock import START

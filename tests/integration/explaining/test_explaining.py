@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import pytest
 
 from airflow_coordination.leases import Block, InvalidKeyError, Owner, Reason, SourceCoordinator
-from airflow_coordination.leases.explaining.facts import MOST_HEADS, PLACES
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.explaining.facts import HELD, MOST_HEADS, PLACES
+from airflow_coordination.leases.port import PartitionStore, keeps_history
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.store import SqlStore
@@ -91,6 +91,41 @@ def test_what_waits_says_its_place(flights):
     _said(flights, Reason.WAITING, "behind 2 others in the order", key="2013-03")
 
 
+def test_what_waits_for_long_says_since_when_nobody_has_acquired(flights, clock):
+    knows = keeps_history(flights.store)  # DynamoDB has none, so that nobody knows
+    clock.advance(HOUR)
+    gone, nobody = "as far back as its history goes", "but nobody has acquired anything in its source"
+    _said(flights, Reason.IDLE if knows else Reason.WAITING, *[f"{nobody} {gone}"] * knows)
+    flights.renew(flights.acquire_partition("2013-02"))
+    _said(flights, Reason.WAITING, "first in the order (class: new).")
+    clock.advance(HOUR / 20)
+    _said(flights, Reason.WAITING)
+    clock.advance(HOUR / 5)
+    flights.sweep()
+    _said(flights, Reason.PARKED, key="2013-02")
+    _said(flights, Reason.WAITING)  # that was a sign
+    clock.advance(HOUR)
+    _said(
+        flights,
+        Reason.IDLE if knows else Reason.WAITING,
+        *[f"{nobody} since 2026-01-01T01:15:00+00:00 (1 h ago)"] * knows,
+    )
+
+
+def test_the_owners_are_busy_and_nobody_looks_after_the_source(flights, clock):
+    knows = keeps_history(flights.store)
+    lease = flights.acquire_partition("2013-02")
+    for _ in range(3):
+        clock.advance(HOUR / 7)
+        lease = flights.renew(lease)
+    nobody = "nobody has acquired anything in its source"
+    busy = f"; {nobody} since 2026-01-01T00:00:00+00:00 (25 min 42 s ago), and 1 partition"
+    _said(flights, Reason.WAITING, *[busy] * knows)
+    clock.advance(HOUR)
+    unseen = "; no sensor or acquirer was seen in its source since 2026-01-01T00:00:00+00:00 (1 h 25 min ago)."
+    _said(flights, Reason.EXPIRED, *[unseen] * knows, key="2013-02")
+
+
 def test_what_is_held_expires_and_is_swept(flights, clock):
     flights.renew(flights.acquire_partition("2013-01"))
     said = "is held by task 'process', map index 3, try 1, of run 'manual__1' of DAG 'flights' on host 'host'; its"
@@ -105,7 +140,7 @@ def test_what_is_held_expires_and_is_swept(flights, clock):
 def test_what_fails_is_delayed_and_then_parked(flights, clock):
     flights.fail(flights.acquire_partition("2013-01"), "No memory\nsomewhere")
     _said(flights, Reason.DELAYED, "after failure 1 of 2: No memory.")
-    clock.advance(HOUR)
+    clock.advance(HOUR / 60)
     _said(flights, Reason.WAITING, "class: new")
     flights.fail(flights.acquire_partition("2013-01"), "No disk")
     _said(flights, Reason.PARKED, "is parked after 2 failures in a row: No disk.")
@@ -190,13 +225,13 @@ def _coordinator_of(flights: SourceCoordinator, store: PartitionStore) -> Source
 
 
 ASKED = {
-    "waiting": ["get", "pause", "claimable", "now"],
-    "held": ["get", "pause", "now"],
-    "parked": ["get", "audit", "now"],
-    "done": ["get", "heads", "now"],
-    "deleted": ["get", "audit", "now"],
-    "x": ["get", *["page"] * 2, "now"],
-    "held-but-longer": ["get", *["page"] * 6, "now"],
+    "waiting": ["get", "now", "pause", "claimable"],
+    "held": ["get", "now", "pause"],
+    "parked": ["get", "now", "audit"],
+    "done": ["get", "now", "heads"],
+    "deleted": ["get", "now", "audit"],
+    "x": ["get", "now", *["page"] * 2],
+    "held-but-longer": ["get", "now", *["page"] * 6],
 }
 """What each explanation asks; the last of all neighbours is looked for by shorter and shorter beginnings."""
 
@@ -219,6 +254,21 @@ def large(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> S
 @pytest.mark.parametrize("key", ASKED)
 def test_d_what_is_asked_and_read_does_not_grow_with_the_source(large, key):
     assert _asked(large, key) == ASKED[key]
+
+
+def test_d_signs_of_work_are_looked_for_where_something_waits_for_long(large, clock):
+    clock.advance(HOUR)
+    signs = ["page", "history"]
+    assert _asked(large, "waiting") == [*ASKED["waiting"], *signs]
+    assert _asked(large, "held") == [*ASKED["held"], *signs]  # it has expired meanwhile
+
+
+def test_d_so_many_owners_are_not_looked_at_that_somebody_works_anyway(large, clock):
+    for _ in range(HELD):
+        large.get_next_partition()
+    clock.advance(HOUR)
+    _said(large, Reason.WAITING, key="waiting")
+    assert _asked(large, "waiting") == [*ASKED["waiting"], "page"]
 
 
 def test_d_a_place_is_counted_up_to_a_thousand(large):

@@ -80,4 +80,4 @@ def test_sources_and_their_progress(flights, store, clock):
     assert found.counts[PartitionStatus.COMPLETED] == 3
     assert found.outlook.oldest_claimable >= MINUTE
     seen = pace.progress(found.outlook, clock.monotonic())
-    assert (round(seen.per_minute), seen.outlook.completed) == (3, 3)
+    assert (round(seen.rate.per_minute), seen.outlook.completed) == (3, 3)

@@ -28,8 +28,8 @@ MUTANTS = (
     Mutant(
         "filter stops after a page",
         _SELECTION,
-        "        if len(page) < size:\n            return",
-        "        if page:\n            return",
+        "        if len(page) < size:\n            return Selection",
+        "        if page:\n            return Selection",
         "people: what a filter finds is counted too low, and the rest is left in silence",
         _selected("test_a_filter_works_page_by_page"),
     ),

@@ -18,6 +18,22 @@ def _asked(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "owners at work are nobody",
+        _REASONS,
+        "    if signs.at_work:\n        busy",
+        "    if False:\n        busy",
+        "a source whose tasks are busy is said to have none",
+        _said("test_those_at_work_are_busy"),
+    ),
+    Mutant(
+        "a full page of owners is all of them",
+        _FACTS,
+        "if len(held) == HELD:",
+        "if len(held) > HELD:",
+        "where many work, somebody who was not looked at may have acquired since",
+        _asked("test_d_so_many_owners_are_not_looked_at_that_somebody_works_anyway"),
+    ),
+    Mutant(
         "an earlier park explains everything",
         _REASONS,
         "act.action == Action.PARK and _is_later(act, newest)",

@@ -404,3 +404,13 @@ def test_iam_knows_the_roles_that_have_policies():
     from airflow_coordination.stores.dynamodb.iam import Role
 
     assert list(Role) == list(ROLES)
+
+
+def test_a_list_is_narrowed_by_error_and_owner(flights, cli):
+    flights.fail(flights.acquire_partition("2013-01"), "OutOfMemory in stage 3")
+    flights.acquire_partition("2013-02")
+    for argv, key in ((("--error-like", "outofmemory"), "2013-01"), (("--owner-like", "TES"), "2013-02")):
+        code, out, err = cli("list", "--source", "flights", *argv, "-o", "json")
+        assert (code, [row["key"] for row in json.loads(out)], err) == (0, [key], "")
+    code, _, err = cli("list", "--source", "flights", "--owner-like", "")
+    assert (code, "--owner-like='': is empty" in err) == (1, True)

@@ -35,21 +35,35 @@ def complete(source, number):
 
 def test_the_rate_is_that_of_the_newest_looks(source, clock):
     watcher = Watcher(source, clock)
-    assert (watcher.look().per_minute, str(watcher.look()).endswith("known at the next look")) == (None, True)
+    assert watcher.look().rate.per_minute == 0
     clock.advance(timedelta(minutes=1))
     complete(source, 2)
-    assert watcher.look().per_minute == pytest.approx(2)
+    assert watcher.look().rate.per_minute == pytest.approx(2)
     clock.advance(timedelta(minutes=1))
     complete(source, 4)
     seen = watcher.look()
-    assert seen.per_minute == pytest.approx(3)
+    assert seen.rate.per_minute == pytest.approx(3)
     assert (seen.left, seen.total) == (4, 10)
     assert seen.remaining == timedelta(minutes=4 / 3)
     assert str(seen) == (
-        "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; 3.0 a minute, about 0:01:20 left"
+        "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; "
+        "3.0 a minute, about 0:01:20 left (0:00:31 or more)"
     )
     clock.advance(WINDOW + timedelta(seconds=1))
-    assert watcher.look().per_minute is None  # what is older than the window says nothing any more
+    # The window has this look alone, so the history tells.
+    assert watcher.look().rate.per_minute == pytest.approx(6 * 60 / 361)
+
+
+def test_the_first_look_tells_the_rate_of_the_history(source, clock):
+    clock.advance(timedelta(minutes=10))
+    complete(source, 2)
+    clock.advance(timedelta(minutes=2))
+    assert Watcher(source, clock).look().rate.per_minute == pytest.approx(1)
+
+
+def test_without_a_history_the_second_look_tells_it(source, clock, monkeypatch):
+    monkeypatch.setattr(type(source.store), "keeps_history", False)
+    assert str(Watcher(source, clock).look()).endswith("known at the next look")
 
 
 def test_nothing_moves(source, clock):
@@ -57,7 +71,7 @@ def test_nothing_moves(source, clock):
     watcher.look()
     clock.advance(timedelta(minutes=1))
     seen = watcher.look()
-    assert (seen.remaining, str(seen).endswith("nothing was completed since this began")) == (None, True)
+    assert (seen.remaining, str(seen).endswith("nothing was completed in the time looked at")) == (None, True)
 
 
 def test_it_looks_until_nothing_is_left_to_do(source, clock, monkeypatch):
@@ -96,7 +110,7 @@ def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
     assert code == 0
     first, second = out.splitlines()
     assert first.startswith("0 of 3 completed, 0 assigned, 3 claimable")
-    assert second.endswith("nothing was completed since this began")
+    assert second.endswith("nothing was completed in the time looked at")
 
 
 def test_a_bar_on_a_terminal(flights, cli, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_coordination.monitoring import selection
-from airflow_coordination.monitoring.selection import Filter, count, sentence
+from airflow_coordination.monitoring.selection import Filter, count, listed, sentence
 from tests.unit.monitoring.conftest import KEYS
 
 
@@ -52,3 +52,41 @@ def test_what_is_counted_in_portions_is_the_same(parked, monkeypatch):
 )
 def test_the_sentence_says_how_many_are_there_shown_and_meant(matching, meant, said):
     assert sentence("flights", "are PARKED", matching, meant) == f"{matching} partition(s) of source flights {said}"
+
+
+def test_a_list_of_what_a_filter_finds_page_by_page(parked, monkeypatch):
+    monkeypatch.setattr(selection, "_PAGE", 5)
+    chosen, after, seen = Filter("PARKED", error_like="MEMORY"), None, []
+    while not seen or after:
+        page, after = listed(parked, chosen, after, 4)
+        seen.append(keys(page))
+    assert seen == [KEYS[1:8:2], KEYS[9::2]]
+
+
+def test_a_list_says_where_it_stopped_reading(parked):
+    assert listed(parked, Filter(error_like="memory"), None, 100, rows=3) == ([parked.partition(KEYS[1])], KEYS[2])
+    assert listed(parked, Filter(error_like="no such thing"), KEYS[2], 100, rows=4) == ([], KEYS[6])
+    assert listed(parked, Filter(error_like="no such thing"), KEYS[2], 100, rows=40) == ([], None)
+
+
+def test_without_more_to_look_at_a_list_reads_one_more_than_it_shows(parked, monkeypatch):
+    asked = []
+    page = parked.partitions
+    monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[2]) or page(*given, **named))
+    assert listed(parked, Filter(key_prefix="2014-1"), None, 2) == (page(prefix="2014-1", limit=2), KEYS[10])
+    assert listed(parked, Filter("PARKED"), KEYS[9], 2) == (page(after=KEYS[9]), None)
+    assert asked == [3, 3]
+
+
+def test_an_owner_is_looked_for_among_what_is_held(parked, monkeypatch):
+    asked = []
+    page = parked.partitions
+    monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[0]) or page(*given, **named))
+    parked.reopen(KEYS[3], by="ana", why="w")
+    parked.acquire_partition(KEYS[3])
+    for name, found in (("TES", [KEYS[3]]), ("nobody", [])):
+        assert keys(listed(parked, Filter(owner_like=name), None, 9)[0]) == found
+    assert asked == ["ASSIGNED", "ASSIGNED"]
+    assert listed(parked, Filter("PARKED", owner_like="test"), None, 9) == ([], None)
+    assert count(parked, Filter(owner_like="test"), None, 9).matching == 1
+    assert str(Filter("ASSIGNED", owner_like="test")) == "are ASSIGNED and have an owner with 'test' in it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from airflow_coordination.leases.rules import MOVED
+from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import KEEP, Action
 

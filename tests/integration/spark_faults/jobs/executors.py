@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import cluster
 from pyspark import TaskContext
-from signs import DIRECTORY, here
+from signs import DIRECTORY, executor, here, wait_until
 
 from airflow_coordination.spark import Complete, partition_application
 
@@ -17,11 +14,6 @@ RETRIED, DISCARDED, SHUFFLED = "task retried", "block discarded", "stage retried
 COLUMNS = "partition string, fence string, number long, attempt int"
 AT_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 """A task's files are in the block's directory as soon as the task is done, not only when the job is."""
-
-
-def executor() -> int:
-    """Return the executor that this Python worker belongs to: its daemon's parent."""
-    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def first_waits(name: str) -> None:
@@ -35,12 +27,6 @@ def first_waits(name: str) -> None:
         return
     (DIRECTORY / f"{name}.executor").write_text(str(executor()))
     here(name)
-
-
-def wait_until(it_is_so: Callable[[], bool]) -> None:
-    """Stay until something is so."""
-    while not it_is_so():
-        time.sleep(0.02)
 
 
 def meets_its_fault(partition: str, directory: str) -> None:

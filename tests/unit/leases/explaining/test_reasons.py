@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_coordination.leases import Explanation, Reason
-from airflow_coordination.leases.explaining.facts import MOST_HEADS, PersonsAct, Place
+from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Place, Signs
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.pause import Pause
 from tests.unit.leases.explaining.values import HOUR, NOW, OWNER, facts, head, partition, ring
@@ -107,6 +107,47 @@ def test_its_last_lost_lease_will_park_it_by_the_limit_that_travels_with_it(own,
     said = explained(partition("ASSIGNED", owner=OWNER, ownership_timeout=NOW, **fields))
     parked = "The next sweep of a sensor parks it, after 3 lost leases in a row."
     assert said.next == (parked if parks else SWEPT.format("takes"))
+
+
+FIRST = "Partition '2013-01' can be acquired, first in the order (class: new)"
+
+
+@pytest.mark.parametrize(
+    ("last", "since"),
+    [
+        (NOW - 3 * HOUR, "since 2025-12-31T21:00:00+00:00 (3 h ago)"),
+        (NOW - LONG, "since 2025-12-31T23:50:00+00:00 (10 min ago)"),
+        (None, "as far back as its history goes"),
+    ],
+)
+def test_nobody_has_acquired_in_its_source_for_long(last, since):
+    said = explained(partition("UNASSIGNED"), place=Place(0), signs=Signs(last, 0))
+    nobody = f"{FIRST}, but nobody has acquired anything in its source {since}, and nobody holds any of it."
+    asks = "A task or driver that asks this source for work acquires it: is its DAG paused, or without such a task?"
+    assert said == Explanation("2013-01", Reason.IDLE, nobody, asks, STATUS)
+
+
+def test_who_has_acquired_lately_comes_again():
+    said = explained(partition("UNASSIGNED"), place=Place(0), signs=Signs(NOW - LONG + HOUR / 3600, 0))
+    assert (said.reason, said.sentence) == (Reason.WAITING, f"{FIRST}.")
+
+
+def test_those_at_work_are_busy():
+    said = explained(partition("UNASSIGNED"), place=Place(0), signs=Signs(NOW - HOUR, 2))
+    nobody = "nobody has acquired anything in its source since 2025-12-31T23:00:00+00:00 (1 h ago)"
+    assert (said.reason, said.sentence) == (Reason.WAITING, f"{FIRST}; {nobody}, and 2 partitions are held.")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [partition("ASSIGNED", owner="ana", ownership_timeout=NOW - HOUR), partition("CLOSED", reopen_at=NOW - HOUR)],
+    ids=["expired", "due"],
+)
+def test_nobody_looks_after_its_source(found):
+    unseen = "; no sensor or acquirer was seen in its source since 2025-12-31T22:00:00+00:00 (2 h ago)."
+    assert explained(found, signs=Signs(NOW - 2 * HOUR, 0)).sentence.endswith(unseen)
+    for signs in (None, Signs(NOW - HOUR / 60, 0), Signs(NOW - 2 * HOUR, 1)):
+        assert "seen" not in explained(found, signs=signs).sentence
 
 
 PAUSED = Pause(True, "ana", "Spark is ill", NOW, "op")

@@ -1,0 +1,19 @@
+"""Durations that must be there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow_coordination.leases.durations import positive
+from airflow_coordination.leases.errors import InvalidInputError
+
+
+def seconds(field: str, value: timedelta) -> float:
+    """Return a positive duration in seconds.
+
+    :raises InvalidInputError: for anything else, ``None`` included, naming ``field``.
+    """
+    checked = positive(field, value)
+    if checked is None:
+        raise InvalidInputError(field, value, "is no duration: nothing may wait for ever", "Give a positive timedelta")
+    return checked.total_seconds()

@@ -1,0 +1,126 @@
+"""One source in detail: how fast, until when, who, what failed, what one might set; from 2,000 rows of it at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+
+from airflow_coordination.board.counting import COUNTER
+from airflow_coordination.board.reading import Read
+from airflow_coordination.board.source_models import (
+    AdviceView,
+    ErrorView,
+    PaceView,
+    Point,
+    SourceDetail,
+    SupplierView,
+    WorkerView,
+)
+from airflow_coordination.board.views import task_view
+from airflow_coordination.board.visibility import coordinator_of, open_visible
+from airflow_coordination.leases.names import compose_source, split_source
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.monitoring.advice import advise
+from airflow_coordination.monitoring.owners import Holding, owners
+from airflow_coordination.monitoring.parked_errors import grouped
+from airflow_coordination.monitoring.progress import Progress
+from airflow_coordination.monitoring.throughput import Lately, lately
+
+TENURES: Final = 1_000
+HELD: Final = 400
+PARKED: Final = 400
+"""So many rows of each are read for one look."""
+SHOWN: Final = 5
+"""So many owners and errors are shown, those with most partitions first."""
+POINTS: Final = 49
+"""A burn-down has a point for each half an hour of a day."""
+
+
+def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
+    """Return one source in detail.
+
+    :raises NotVisibleError: when the user does not see such a source.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    with open_visible(user, connection, source) as (store, seen):
+        counted = COUNTER.latest(store, [source]).get(source)
+        held = owners(store, source, HELD)
+        known = lately(coordinator_of(user, store, seen), held.now, TENURES)
+        outlook = counted.outlook if counted else None
+        parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True)
+        errors = [ErrorView(error=each.error, like=each.like or None, number=each.number) for each in grouped(parked)]
+        body = SourceDetail(
+            since=known.since if known else None,
+            whole=known is not None and known.whole,
+            pace=_pace(known, outlook) if known and outlook else None,
+            burn_down=_burn_down(known, outlook) if known and outlook else [],
+            advice=_advice(known, held.held, outlook) if known and outlook else [],
+            owners=_workers(held.held)[:SHOWN],
+            looked_at_all_owners=held.after is None,
+            errors=errors[:SHOWN],
+            looked_at_all_parked=len(parked) < PARKED,
+            supplier=_supplier(store, source),
+            acquired_at=_last_acquired(known, held.held),
+        )
+        return Read(body, held.now)
+
+
+def _pace(known: Lately, outlook: Outlook) -> PaceView | None:
+    rate = known.rate()
+    if rate is None:
+        return None
+    seen = Progress(outlook, rate)
+    return PaceView(
+        per_minute=rate.per_minute,
+        least=rate.least,
+        most=rate.most,
+        seconds=_seconds(seen.remaining),
+        soonest=_seconds(seen.soonest),
+        latest=_seconds(seen.latest),
+        sentence=seen.ahead,
+    )
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
+
+
+def _burn_down(known: Lately, outlook: Outlook) -> list[Point]:
+    left = Progress(outlook, None).left
+    return [Point(at=at, left=number) for at, number in known.burn_down(left, POINTS)]
+
+
+def _advice(known: Lately, held: Sequence[Holding], outlook: Outlook) -> list[AdviceView]:
+    found = advise(known, held, outlook)
+    return [AdviceView(kind=each.kind, about=each.about, sentence=each.sentence) for each in found]
+
+
+def _workers(held: Sequence[Holding]) -> list[WorkerView]:
+    """Return who holds how many, those with most first."""
+    by_owner: dict[str, list[Holding]] = {}
+    for each in held:
+        by_owner.setdefault(each.owner, []).append(each)
+    most = sorted(by_owner.items(), key=lambda one: (-len(one[1]), one[0]))
+    return [
+        WorkerView(owner=owner, task=task_view(owner), held=len(mine), expired=sum(each.expired for each in mine))
+        for owner, mine in most
+    ]
+
+
+def _supplier(store: PartitionStore, source: str) -> SupplierView | None:
+    """Return what the global state tells of the supplier; nothing of a source that has none."""
+    prefix, name, _ = split_source(source)
+    for state in store.page(compose_source(name, prefix, "GLOBAL_STATE"), None, None, 1):
+        holder = state.owner if state.status is PartitionStatus.ASSIGNED else None
+        return SupplierView(at=state.updated_at, owner=holder, task=task_view(holder))
+    return None
+
+
+def _last_acquired(known: Lately | None, held: Sequence[Holding]) -> datetime | None:
+    moments = [each.since for each in held] + [each.acquired_at for each in (known.past if known else ())]
+    return max(filter(None, moments), default=None)

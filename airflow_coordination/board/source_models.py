@@ -1,0 +1,101 @@
+"""What the API says of one source in detail."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from airflow_coordination.board.models import TaskView
+
+
+class PaceView(BaseModel):
+    """How fast partitions are completed, and how many seconds the rest takes.
+
+    ``least`` and ``most`` are the rate's spread, ``soonest`` and ``latest`` that of the time left, absent where no end
+    can be named: :class:`~airflow_coordination.monitoring.progress.Progress`.
+    """
+
+    per_minute: float
+    least: float
+    most: float
+    seconds: float | None
+    soonest: float | None
+    latest: float | None
+    sentence: str
+
+
+class Point(BaseModel):
+    """How many partitions were still to be done at a moment."""
+
+    at: datetime
+    left: int
+
+
+class WorkerView(BaseModel):
+    """A task, or anybody else, with how many partitions it holds; ``expired`` ones are among them."""
+
+    owner: str
+    task: TaskView | None
+    held: int
+    expired: int
+
+
+class ErrorView(BaseModel):
+    """Parked partitions with the same error; ``like`` finds them, and is absent where they have no text in common."""
+
+    error: str
+    like: str | None
+    number: int
+
+
+class SupplierView(BaseModel):
+    """The supplier, as far as the store knows: when it last saved anything, and in whose hands it is."""
+
+    at: datetime | None
+    owner: str | None
+    task: TaskView | None
+
+
+class AdviceView(BaseModel):
+    """One thing to look at or to set, and why: :mod:`~airflow_coordination.monitoring.advice`."""
+
+    kind: str
+    about: str
+    sentence: str
+
+
+class SourceDetail(BaseModel):
+    """One source in detail, from at most 2,000 rows.
+
+    ``since`` is absent where the store keeps no history: pace, burn-down and advice are unknown then. Otherwise it is
+    the moment from which on all endings were read; ``whole`` says whether that is a day. ``looked_at_all_owners`` and
+    ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
+    partition last, among what was read.
+    """
+
+    since: datetime | None
+    whole: bool
+    pace: PaceView | None
+    burn_down: list[Point]
+    advice: list[AdviceView]
+    owners: list[WorkerView]
+    looked_at_all_owners: bool
+    errors: list[ErrorView]
+    looked_at_all_parked: bool
+    supplier: SupplierView | None
+    acquired_at: datetime | None
+
+
+class Tile(BaseModel):
+    """A partition on the map."""
+
+    key: str
+    state: str
+
+
+class TilesPage(BaseModel):
+    """Tiles in byte order of the keys; ``after`` is how to go on, absent on the last page."""
+
+    tiles: list[Tile]
+    after: str | None

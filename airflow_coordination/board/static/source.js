@@ -1,0 +1,84 @@
+// One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
+
+import { useLive } from "./api.js";
+import { Problem, To, When, Who, at, h, visible } from "./parts.js";
+
+const { useEffect, useRef, useState } = globalThis.React;
+const { Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
+
+const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
+const WIDTH = 300; // of the burn-down, in its own units
+const HEIGHT = 60;
+
+/** Shows the detail as soon as somebody can see it: a page of sources asks for those on the screen only. */
+export function Detail({ source }) {
+  const place = useRef(null);
+  const [seen, see] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver((entries) => see(entries.some((entry) => entry.isIntersecting)));
+    watch.observe(place.current);
+    return () => watch.disconnect();
+  }, []);
+  return h(Box, { ref: place, minHeight: "5rem", mt: 3 }, seen && h(Read, { source }));
+}
+
+function Read({ source: { store, source } }) {
+  const { data, error, now } = useLive("source", { store, source }, () => PACE);
+  const here = { store, source };
+  return h(Stack, { gap: 2 }, error && h(Problem, { login: error.login }, error.message),
+    data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
+      h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
+    data && data.advice.length > 0 && h(Advice, data));
+}
+
+const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);
+
+function Pace({ since, whole, pace, burn_down, now }) {
+  if (!since) return h(Part, { title: "Pace" }, "unknown: this store keeps no history");
+  if (!pace) return h(Part, { title: "Pace" }, "is being counted …");
+  return h(Part, { title: "Pace" },
+    h(Text, null, visible(pace.sentence)),
+    pace.seconds > 0 && h(Text, { color: "fg.muted" }, "done ", h(When, { at: later(now, pace.seconds), now }),
+      pace.latest ? ["; at the latest ", h(When, { key: "latest", at: later(now, pace.latest), now })] : "; no latest time can be named"),
+    burn_down[0]?.left > burn_down.at(-1)?.left && h(BurnDown, { points: burn_down },
+      whole ? "what was left in the last 24 hours" : ["what was left since ", h(When, { key: "since", at: since, now }), ": more has ended than is read"]));
+}
+
+const later = (now, seconds) => {
+  const then = new Date(new Date(now).getTime() + 1000 * seconds);
+  return Number.isNaN(then.getTime()) ? null : then.toISOString();
+};
+
+/** A line from the upper left to what is left now. */
+function BurnDown({ points, children }) {
+  const most = Math.max(1, ...points.map(({ left }) => left));
+  const drawn = points.map(({ left }, place) => `${((place * WIDTH) / (points.length - 1)).toFixed(1)},${(HEIGHT - (HEIGHT * left) / most).toFixed(1)}`);
+  const label = `Left to do: ${points[0].left.toLocaleString()} then, ${points.at(-1).left.toLocaleString()} now`;
+  return h(Box, { color: "fg.muted" },
+    h(Box, { as: "svg", viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, width: "100%", height: "60px", preserveAspectRatio: "none", role: "img", "aria-label": label },
+      h("title", null, label),
+      h("polyline", { points: drawn.join(" "), fill: "none", stroke: "currentColor", strokeWidth: 2, vectorEffect: "non-scaling-stroke" })),
+    h(Text, null, children));
+}
+
+function Owners({ owners, looked_at_all_owners: all, supplier, acquired_at, here, now }) {
+  return h(Part, { title: "Who works" },
+    owners.length === 0 && h(Text, null, "nobody"),
+    owners.map(({ owner, task, held, expired }) => h(Box, { key: owner },
+      h(To, { to: at({ ...here, owner, status: "ASSIGNED" }) }, `${held.toLocaleString()} held`), expired > 0 && ` (${expired} expired)`, " by ", h(Who, { name: owner, task }))),
+    !all && h(Text, { color: "fg.muted" }, "and others"),
+    acquired_at && h(Text, { color: "fg.muted" }, "last acquired ", h(When, { at: acquired_at, now })),
+    h(Text, { as: "div", color: "fg.muted" }, supplier ? (supplier.owner ? ["supplier at work: ", h(Who, { key: "who", name: supplier.owner, task: supplier.task })]
+      : ["supplier last seen ", h(When, { key: "at", at: supplier.at, now })]) : "no supplier was seen"));
+}
+
+function Errors({ errors, looked_at_all_parked: all, here }) {
+  return h(Part, { title: "Parked, by error" },
+    errors.length === 0 && h(Text, null, "none"),
+    errors.map(({ error, like, number }) => h(HStack, { key: error, align: "start" },
+      h(To, { to: at({ ...here, status: "PARKED", error: like }) }, number.toLocaleString()), h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(error)))),
+    !all && h(Text, { color: "fg.muted" }, "of the first ones only: there are more"));
+}
+
+const Advice = ({ advice }) => h(Box, { as: "details", fontSize: "sm" }, h("summary", null, `Advice (${advice.length})`),
+  advice.map(({ kind, about, sentence }) => h(Text, { key: `${kind} ${about}` }, h(Text, { as: "b" }, kind === "tasks" || kind === "ownership timeout" ? `${kind}: ${visible(about)}. ` : `${kind}. `), visible(sentence))));

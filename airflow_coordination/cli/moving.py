@@ -1,0 +1,70 @@
+"""``export`` and ``import``: a source goes on in another store."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.output import say
+from airflow_coordination.leases.input_errors import shown
+from airflow_coordination.leases.remedies import command
+from airflow_coordination.transfer.exporting import export
+from airflow_coordination.transfer.importing import check_place, import_, read_export
+
+NAMED: Final = 10
+"""So many partitions that are different are named."""
+
+
+def export_source(context: CommandContext, args: Namespace) -> None:
+    """Write a paused source into a file."""
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    with _progress("Exported", sum(coordinator.counts().values())) as told:
+        written = export(coordinator, Path(args.file), told)
+    say(f"Done: exported {written} partition(s) of source {args.source} to {args.file}.")
+    say("Leave the source paused here: what its owners still write is known to this store alone.")
+
+
+def import_source(context: CommandContext, args: Namespace) -> int:
+    """Let a source go on here; return 1 if some of its partitions were here already and are different."""
+    found = read_export(Path(args.file))
+    heading, count = found.heading, len(found.places)
+    coordinator = context.newcomer(heading.source, heading.partition_prefix)
+    check_place(coordinator, found)
+    about = f"{count} partition(s) of source {heading.source}, exported at {heading.exported_at.isoformat()}"
+    say(f"{args.file}: {about} from {heading.store}")
+    if args.dry_run:
+        say(f"Dry run: would import them into {context.store.description}. Nothing was changed.")
+        return 0
+    if not args.yes and not confirmed(f"Import {about} into {context.store.description}?"):
+        say("Nothing was changed.")
+        return 0
+    with _progress("Imported", count) as told:
+        done = import_(coordinator, found, args.by or account(), told)
+    say(f"Done: {done.here} of {count} partition(s) go on here.")
+    for key in done.different[:NAMED]:
+        say(f"Error: partition {shown(key)} was here already with another life, and is left as it is.")
+    if len(done.different) > NAMED:
+        say(f"Error: {len(done.different) - NAMED} more are different.")
+    resume = command("resume", heading.source, prefix=heading.partition_prefix)
+    say(f"The source is paused here. When its DAGs use this store, let it go on: {resume}")
+    return int(bool(done.different))
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Draw a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total or None)
+        yield lambda done: bar.update(task, completed=done)

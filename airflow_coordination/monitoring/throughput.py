@@ -1,0 +1,95 @@
+"""What was done lately: the newest ended tenures of a source, as many as may be read, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.past_tenure import PastTenure
+from airflow_coordination.leases.port import keeps_history
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.monitoring.rates import Rate, rate_of
+
+ROWS: Final = 2_000
+"""So many ended tenures are read at most, however long the history is."""
+RATE_WINDOW: Final = timedelta(hours=1)
+"""A rate is that of the last hour, or of as much of it as there was work in and is known."""
+DAY: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """The tenures of a source that ended in the last day, all of them from a moment on.
+
+    :param now: by the store's clock, when they were read.
+    :param since: what ended at this moment or before is not here.
+    :param past: the tenures, the newest first.
+    """
+
+    now: datetime
+    since: datetime
+    past: tuple[PastTenure, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it reaches back a whole day: otherwise more has ended than may be read."""
+        return self.since <= self.now - DAY
+
+    @property
+    def completions(self) -> list[datetime]:
+        """When partitions became COMPLETED, the newest first."""
+        return _completions(self.past)
+
+    def rate(self) -> Rate | None:
+        """Return how many partitions a minute became COMPLETED: in the last hour, since work began in it."""
+        begin = max(self.since, self.now - RATE_WINDOW)
+        ended = [each for each in self.past if each.ended_at > begin]
+        begin = max(begin, min((each.acquired_at or begin for each in ended), default=begin))
+        happened = [(at - begin, 1) for at in _completions(ended)]
+        return rate_of(happened, self.now - begin)
+
+    def burn_down(self, left: int, points: int) -> list[tuple[datetime, int]]:
+        """Return how many of the partitions that are left or done now were still to be done, oldest first.
+
+        Each partition counts as done from its last completion on; one that is created later counts from the beginning.
+
+        :param left: how many are still to be done now.
+        :param points: so many moments, at equal distances, the first one :attr:`since` and the last one now.
+        """
+        newest: dict[str, datetime] = {}
+        for each in self.past:
+            if each.status_after is PartitionStatus.COMPLETED:
+                newest.setdefault(each.key, each.ended_at)
+        step = (self.now - self.since) / max(1, points - 1)
+        moments = [self.since + place * step for place in range(points)]
+        return [(at, left + sum(done > at for done in newest.values())) for at in moments]
+
+
+def lately(coordinator: SourceCoordinator, now: datetime, limit: int = ROWS) -> Lately | None:
+    """Return what ended lately, ``None`` where nobody knows: the store keeps no history, or it is switched off.
+
+    :param now: the store's clock.
+    :param limit: so many rows are read at most.
+    """
+    if not keeps_history(coordinator.store):
+        return None
+    return of_rows(coordinator.past_tenures(limit), now, limit)
+
+
+def of_rows(rows: Sequence[PastTenure], now: datetime, limit: int) -> Lately:
+    """Return what rows say of the last day.
+
+    :param rows: the newest first.
+    :param limit: so many were asked for: with as many, some of the moment of the oldest one may be missing.
+    """
+    since = now - DAY
+    if len(rows) >= limit:
+        since = max(since, rows[-1].ended_at)
+    return Lately(now, since, tuple(each for each in rows if each.ended_at > since))
+
+
+def _completions(past: Sequence[PastTenure]) -> list[datetime]:
+    return [each.ended_at for each in past if each.status_after is PartitionStatus.COMPLETED]

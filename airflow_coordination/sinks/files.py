@@ -1,0 +1,125 @@
+"""Files of JSON lines or Parquet in a directory, seen only if Spark accepted the task that wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import IO, Any, Final
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.outputs.storage import delete, delete_if_empty, join, move, normal_root, open_to_write
+from airflow_coordination.sinks.json_text import record_json
+from airflow_coordination.sinks.patience import check_sink
+from airflow_coordination.sinks.protocol import DELIVERED, Answer, Guarantee, Record, SinkTask, SinkWriter, refused
+
+PENDING: Final = "_pending"
+"""The directory in it that readers take for hidden: they skip what begins with an underscore."""
+_ENDINGS: Final = {"json": "jsonl", "parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileSink:
+    """Writes records into files of a directory, for readers that know nothing of this package.
+
+    Each Spark task writes one file below ``_pending``. When all tasks have ended, the files of those that Spark
+    accepted are moved into the directory; the others are deleted. The name of a file tells the fence. A batch that is
+    delivered again, after a driver died, has further files: *at least once*. Where readers are to see each record once,
+    use :class:`~airflow_coordination.spark.Publish`.
+
+    :param directory: a local path that all executors share, or a URL such as ``s3a://…``.
+    :param where: an SQL condition; ``None`` for all records.
+    :param format: ``"json"`` (lines) or ``"parquet"``.
+    :param bulk_records: how many records are written at once.
+    :raises InvalidInputError: naming the argument that cannot be used.
+    """
+
+    directory: str
+    where: str | None = None
+    format: str = "json"
+    bulk_records: int = 5_000
+    guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "directory", normal_root(self.directory))
+        if self.format not in _ENDINGS:
+            raise InvalidInputError("format", self.format, "is no format of this sink", "Give 'json' or 'parquet'")
+        check_sink(timedelta(seconds=1), self.bulk_records)
+
+    def open(self, task: SinkTask) -> SinkWriter:
+        """Return a writer of one file."""
+        name = f"part-{task.fence}-{task.delivery}-{task.attempt}.{_ENDINGS[self.format]}"
+        address = join(self._pending(task.delivery), name)
+        return JsonWriter(address, name) if self.format == "json" else _ParquetFileWriter(address, name, task.schema)
+
+    def accept(self, delivery: str, notes: Sequence[str]) -> None:
+        """Move the files of the accepted tasks to where readers look, and delete the others.
+
+        :raises OutputError: when one of them cannot be moved.
+        """
+        pending = self._pending(delivery)
+        for note in notes:
+            move(join(pending, note), join(self.directory, note))
+        delete(pending)  # what is left is of lost and speculative tasks
+        delete_if_empty(join(self.directory, PENDING))
+
+    def _pending(self, delivery: str) -> str:
+        return join(self.directory, PENDING, delivery)
+
+
+class JsonWriter:
+    """Writes JSON lines into one file, which is there only if there is a record for it.
+
+    :param address: of the file.
+    :param name: the note about it.
+    """
+
+    def __init__(self, address: str, name: str) -> None:
+        self._address, self._name = address, name
+        self._file: IO[bytes] | None = None
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Write what has a form in JSON."""
+        answers: list[Answer] = []
+        lines: list[bytes] = []
+        for record in records:
+            try:
+                lines.append(f"{record_json(record)}\n".encode())
+                answers.append(DELIVERED)
+            except ValueError as error:
+                answers.append(refused(f"no JSON: {error}"))
+        if lines:
+            self._file = self._file or open_to_write(self._address)
+            self._file.write(b"".join(lines))
+        return answers
+
+    def close(self) -> str | None:
+        """Store the file."""
+        if self._file is None:
+            return None
+        self._file.close()
+        return self._name
+
+
+class _ParquetFileWriter:
+    def __init__(self, address: str, name: str, schema: Any) -> None:
+        self._address, self._name, self._schema = address, name, schema
+        self._file: IO[bytes] | None = None
+        self._parquet: Any = None
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._parquet is None:
+            self._file = open_to_write(self._address)
+            self._parquet = pq.ParquetWriter(self._file, self._schema)
+        self._parquet.write_table(pa.Table.from_pylist(list(records), schema=self._schema))
+        return [DELIVERED] * len(records)
+
+    def close(self) -> str | None:
+        if self._parquet is None or self._file is None:
+            return None
+        self._parquet.close()
+        self._file.close()
+        return self._name

@@ -1,0 +1,163 @@
+"""A bulk end point over HTTP: each bulk is one POST of a JSON array."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.sinks.json_text import record_json
+from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
+from airflow_coordination.sinks.protocol import (
+    DELIVERED,
+    Answer,
+    AnswerKind,
+    Guarantee,
+    Record,
+    SinkTask,
+    SinkWriter,
+    failed,
+    refused,
+)
+
+ANSWER_WITHIN: Final = timedelta(seconds=30)
+_TRANSIENT: Final = frozenset({408, 425, 429})
+_RECORD_IS_TO_BLAME: Final = frozenset({400, 409, 413, 415, 422})
+"""Other answers from 400 to 499 say that the request may not be made at all: they are nobody's record."""
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    """Follows nothing: a POST would become a GET, and a page for logging in would be taken for a delivery."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirection)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSink:
+    """Sends records to a URL: ``POST`` with a JSON array of them, ``Content-Type: application/json``.
+
+    An answer from 200 to 299 delivers the whole bulk. 408, 425, 429, those from 500 on, and a cut or silent connection
+    are repeated. 400, 409, 413, 415 and 422 refuse the bulk, which is halved until the records that are to blame stand
+    alone. Whatever else comes back, a redirection too, means that nothing can be delivered there now: *failed*.
+
+    *At least once*: a bulk whose answer was lost is sent again. The headers ``X-Lease-Partition`` and ``X-Lease-Fence``
+    (its token) let the other side refuse owners that lost their lease.
+
+    :param url: ``http://`` or ``https://``, without a user's name or password: give a header.
+    :param where: an SQL condition; ``None`` for all records.
+    :param headers: further headers, such as ``Authorization``. Their values are treated as secrets.
+    :param bulk_records: how many records one request holds.
+    :param timeout: how long one request may take.
+    :param retry_for: how long transient answers are repeated.
+    :raises InvalidInputError: naming the argument that cannot be used.
+    """
+
+    url: str
+    where: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    bulk_records: int = 500
+    timeout: timedelta = ANSWER_WITHIN
+    retry_for: timedelta = RETRY_FOR
+    guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except (AttributeError, TypeError, ValueError):
+            good = False
+        if not good:
+            raise InvalidInputError("url", HIDDEN, "is no address of HTTP", "Give http://… or https://…")
+        if parts.username or parts.password:
+            problem = "holds a user's name or password"
+            raise InvalidInputError("url", HIDDEN, problem, "Give headers={'Authorization': …} instead")
+        know(self.headers.values())
+        check_sink(self.retry_for, self.bulk_records)
+        check_sink(self.timeout, self.bulk_records, field="timeout")
+
+    def open(self, task: SinkTask) -> SinkWriter:
+        """Return a writer; each bulk is a request of its own."""
+        return HttpWriter(self, task)
+
+
+class HttpWriter:
+    """Posts bulks.
+
+    :param sink: its settings.
+    :param task: the Spark task.
+    """
+
+    def __init__(self, sink: HttpSink, task: SinkTask) -> None:
+        self._sink = sink
+        self._headers = {"Content-Type": "application/json", **sink.headers}
+        self._headers |= {"X-Lease-Partition": _plain(task.partition_id), "X-Lease-Fence": str(task.token)}
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Post a bulk in as few requests as it takes."""
+        answers: dict[int, Answer] = {}
+        texts: dict[int, str] = {}
+        for number, record in enumerate(records):
+            try:
+                texts[number] = record_json(record)
+            except ValueError as error:
+                answers[number] = refused(f"no JSON: {error}")
+        answers |= dict(zip(texts, self._post(list(texts.values())), strict=True))
+        return [answers[number] for number in range(len(records))]
+
+    def close(self) -> None:
+        """Nothing is left to do: a bulk that was answered is delivered."""
+
+    def _post(self, texts: list[str]) -> list[Answer]:
+        if not texts:
+            return []
+        try:
+            answer = patient(self._sink.retry_for)(self._answer, texts)
+        except TransientError as error:
+            return [failed(str(error))] * len(texts)
+        if answer is None:
+            return [DELIVERED] * len(texts)
+        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1:
+            return [answer] * len(texts)
+        half = len(texts) // 2
+        return self._post(texts[:half]) + self._post(texts[half:])
+
+    def _answer(self, texts: list[str]) -> Answer | None:
+        """Return why a bulk was not taken, ``None`` if it was.
+
+        :raises TransientError: for what may be taken in a moment.
+        """
+        body = f"[{','.join(texts)}]".encode()
+        request = urllib.request.Request(self._sink.url, body, self._headers, method="POST")
+        try:
+            with _OPENER.open(request, timeout=self._sink.timeout.total_seconds()) as response:
+                response.read()
+                return None
+        except urllib.error.HTTPError as error:
+            return _refusal(error)
+        except (OSError, http.client.HTTPException) as error:
+            raise TransientError(f"{type(error).__name__}: {error}") from error
+
+
+def _refusal(error: urllib.error.HTTPError) -> Answer:
+    with error:
+        told = error.read(200).decode("utf-8", "replace").strip()
+    reason = f"{error.code} {error.reason}" + (f": {told}" if told else "")
+    if error.code in _TRANSIENT or error.code >= 500:
+        raise TransientError(reason) from error
+    return refused(reason) if error.code in _RECORD_IS_TO_BLAME else failed(reason)
+
+
+def _plain(text: str) -> str:
+    """Return a text as a header can hold it."""
+    return text.encode("ascii", "backslashreplace").decode().replace("\r", "\\r").replace("\n", "\\n")

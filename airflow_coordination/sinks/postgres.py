@@ -1,0 +1,264 @@
+"""A table in PostgreSQL: upserts by record id, fenced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
+from airflow_coordination.sinks.protocol import (
+    DELIVERED,
+    Answer,
+    Guarantee,
+    Record,
+    SinkTask,
+    SinkWriter,
+    failed,
+    refused,
+)
+
+CONNECT_WITHIN: Final = 10
+"""Seconds for one attempt to connect."""
+_SUPERSEDED: Final = "a later owner of this partition has written this record already"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSink:
+    """Writes records into a table, each in the place of the one with the same key.
+
+    *Fenced*: two further columns of the table tell which partition wrote a row, and under which fence's token. An owner
+    that lost its lease cannot overwrite what its successor wrote. Another partition can: let the key of a record
+    belong to one partition. A row that only a lost tenure wrote stays, under its fence.
+
+    The table needs a primary key or a unique constraint on the key column; :meth:`setup` adds the two columns.
+    Each executor needs psycopg.
+
+    :param url: ``postgresql://user@host/database``. Keep the password out of it where you can: executors that have
+        ``PGPASSWORD`` or a ``PGPASSFILE`` need none.
+    :param table: its name, ``schema.table`` where it is not on the search path.
+    :param where: an SQL condition of Spark; ``None`` for all records.
+    :param columns: the columns that are written, the key's among them; ``None`` for all columns of the record.
+    :param fence_columns: the names of the two columns: text, and bigint.
+    :param bulk_records: how many records one transaction holds.
+    :param retry_for: how long a cut connection, a deadlock and the like are repeated.
+    :raises InvalidInputError: naming the argument that cannot be used.
+    """
+
+    url: str = field(repr=False)
+    table: str
+    where: str | None = None
+    columns: tuple[str, ...] | None = None
+    fence_columns: tuple[str, str] = ("lease_partition", "lease_fence")
+    bulk_records: int = 1_000
+    retry_for: timedelta = RETRY_FOR
+    guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
+
+    def __post_init__(self) -> None:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+
+        url = str(self.url).replace("postgresql+psycopg://", "postgresql://", 1)
+        try:
+            known = conninfo_to_dict(url)
+        except ProgrammingError:
+            problem = "is no address of PostgreSQL"
+            raise InvalidInputError("url", HIDDEN, problem, "Give postgresql://user@host/database") from None
+        know([known.get("password")])
+        object.__setattr__(self, "url", url)
+        if not all(self.table.split(".")):
+            raise InvalidInputError("table", self.table, "is no name of a table", "Give 'table' or 'schema.table'")
+        check_sink(self.retry_for, self.bulk_records)
+
+    def setup(self) -> None:
+        """Add the two columns of the fence to the table, if it lacks them. Needs the right to alter it.
+
+        :raises InvalidInputError: when there is no such table.
+        """
+        from psycopg import sql
+
+        partition, token = map(sql.Identifier, self.fence_columns)
+        statement = "alter table {} add column if not exists {} text, add column if not exists {} bigint"
+        with self._connected() as connection:
+            self._columns_of(connection)
+            connection.execute(sql.SQL(statement).format(self.identifier(), partition, token))
+
+    def check(self, columns: Sequence[str], key: str) -> None:
+        """Look whether the table is there, has the columns, and can tell a record by its key.
+
+        :raises InvalidInputError: naming what is missing, and the remedy.
+        """
+        written = self.written(columns)
+        with self._connected() as connection:
+            known = self._columns_of(connection)
+            if lacking := [name for name in self.fence_columns if name not in known]:
+                problem = f"has no column {lacking[0]!r}, which keeps owners that lost their lease out"
+                raise InvalidInputError("table", self.table, problem, "Run PostgresSink(…).setup() once")
+            for names, place in ((columns, "the records"), (known, f"the table {self.table}")):
+                if strange := [name for name in written if name not in names]:
+                    problem = f"is no column of {place}"
+                    raise InvalidInputError("columns", strange[0], problem, "Name those to write: columns=(…)")
+            if key not in written or not self._is_unique(connection, key):
+                problem = f"has no unique constraint on {key!r} alone, so that a record would be there twice"
+                raise InvalidInputError("table", self.table, problem, "Make the key column its primary key, or unique")
+
+    def open(self, task: SinkTask) -> SinkWriter:
+        """Return a writer with a connection of its own."""
+        return PostgresWriter(self, task)
+
+    def written(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that are written of records with these columns."""
+        return list(self.columns or columns)
+
+    def identifier(self) -> Any:
+        """Return the table's name, quoted."""
+        from psycopg import sql
+
+        return sql.Identifier(*self.table.split("."))
+
+    def connect(self) -> Any:
+        """Return a new connection.
+
+        :raises psycopg.OperationalError: when there is none to be had.
+        """
+        import psycopg
+
+        return psycopg.connect(self.url, connect_timeout=CONNECT_WITHIN, application_name="airflow-coordination sink")
+
+    def _connected(self) -> Any:
+        import psycopg
+
+        try:
+            return self.connect()
+        except psycopg.OperationalError as error:
+            remedy = "Check the address, and that the driver and each executor may connect"
+            raise InvalidInputError("table", self.table, f"cannot be reached: {error}", remedy) from error
+
+    def _columns_of(self, connection: Any) -> set[str]:
+        found = connection.execute("select to_regclass(%s)::oid", [self.identifier().as_string(connection)]).fetchone()
+        if found[0] is None:
+            remedy = "Create it first, with a primary key on the key column"
+            raise InvalidInputError("table", self.table, "does not exist", remedy)
+        rows = connection.execute(
+            "select attname from pg_attribute where attrelid = %s and attnum > 0 and not attisdropped", found
+        )
+        return {name for (name,) in rows}
+
+    def _is_unique(self, connection: Any, key: str) -> bool:
+        statement = (
+            "select 1 from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] "
+            "where i.indrelid = %s::regclass and i.indisunique and i.indnkeyatts = 1 and i.indpred is null "
+            "and a.attname = %s"
+        )
+        found = connection.execute(statement, [self.identifier().as_string(connection), key]).fetchone()
+        return found is not None
+
+
+class PostgresWriter:
+    """Upserts bulks. One that the server refuses is halved until the records that are to blame stand alone.
+
+    :param sink: its settings.
+    :param task: the Spark task.
+    """
+
+    def __init__(self, sink: PostgresSink, task: SinkTask) -> None:
+        self._sink, self._task = sink, task
+        self._columns = sink.written(task.schema.names)
+        self._statement = upsert(sink, self._columns, task.key)
+        self._connection: Any = None
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Upsert a bulk in as few transactions as it takes."""
+        rows = [self._row(record) for record in records]
+        try:
+            return patient(self._sink.retry_for)(self._upsert, rows)
+        except TransientError as error:
+            return [failed(str(error))] * len(rows)
+
+    def close(self) -> None:
+        """Let the connection go; everything is committed already."""
+        self._drop()
+
+    def _upsert(self, rows: list[list[Any]]) -> list[Answer]:
+        import psycopg
+
+        try:
+            if self._apply(rows):
+                return [DELIVERED] * len(rows)
+            alone = failed(_SUPERSEDED)
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            alone = refused(_told(error))
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            self._drop()
+            raise TransientError(_told(error)) from error
+        except psycopg.Error as error:  # a missing column or right: nobody's record is to blame
+            return [failed(_told(error))] * len(rows)
+        if len(rows) == 1:
+            return [alone]
+        half = len(rows) // 2
+        return self._upsert(rows[:half]) + self._upsert(rows[half:])
+
+    def _apply(self, rows: list[list[Any]]) -> bool:
+        """Upsert all rows, or none of them; return whether it was all."""
+        import psycopg
+
+        self._connection = self._connection or self._sink.connect()
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.executemany(self._statement, rows)
+            applied = bool(cursor.rowcount == len(rows))
+            if not applied:
+                raise psycopg.Rollback
+        return applied
+
+    def _row(self, record: Record) -> list[Any]:
+        return [*(_value(record[name]) for name in self._columns), self._task.partition_id, self._task.token]
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):  # it may be gone already
+                connection.close()
+
+
+def upsert(sink: PostgresSink, columns: Sequence[str], key: str) -> Any:
+    """Return the statement for one record: it changes nothing where a later owner of the partition wrote."""
+    from psycopg import sql
+
+    partition, token = map(sql.Identifier, sink.fence_columns)
+    written = [*map(sql.Identifier, columns), partition, token]
+    return sql.SQL(
+        "insert into {table} as target ({columns}) values ({values}) on conflict ({key}) do update set {changes} "
+        "where target.{partition} is distinct from excluded.{partition} or target.{token} is null "
+        "or target.{token} <= excluded.{token}"
+    ).format(
+        table=sink.identifier(),
+        columns=sql.SQL(", ").join(written),
+        values=sql.SQL(", ").join([sql.Placeholder()] * len(written)),
+        key=sql.Identifier(key),
+        changes=sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(name) for name in written),
+        partition=partition,
+        token=token,
+    )
+
+
+def _value(value: Any) -> Any:
+    """Return a value as psycopg takes it: structures become JSON."""
+    if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
+        from psycopg.types.json import Jsonb
+
+        return Jsonb(value, dumps=_dumps)
+    return value
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+def _told(error: Exception) -> str:
+    """Return PostgreSQL's own first line, without the statement and the row."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

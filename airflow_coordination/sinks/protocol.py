@@ -1,0 +1,150 @@
+"""What a sink is: opened by each Spark task, answering for each record.
+
+A sink of your own needs three things: a class that can be pickled, its ``where``, and ``open``. What ``open`` returns
+answers for each record of a bulk, in their order. ``airflow_coordination.testing.sinks`` has the conformance kit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Protocol, runtime_checkable
+
+from airflow_coordination.leases.errors import printable
+
+Record = Mapping[str, Any]
+"""A record: its columns by name, as Python values."""
+MAX_REASON: Final = 300
+"""Characters of a reason that are kept."""
+
+
+class AnswerKind(StrEnum):
+    """What became of one record in one sink."""
+
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+    """For good: this record never fits. It may become a dead letter."""
+    FAILED = "failed"
+    """Not now, or not by us: nobody's fault but the sink's. Never a dead letter; the batch is negative."""
+
+
+class Guarantee(StrEnum):
+    """What a sink makes of records that are delivered again, and of an owner that lost its lease."""
+
+    AT_LEAST_ONCE = "at least once"
+    IDEMPOTENT = "idempotent"
+    """A record that comes again under its id takes its own place."""
+    FENCED = "fenced"
+    """Idempotent, and what a successor has written is never overwritten by an owner before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A sink's answer for one record.
+
+    :param kind: what became of it.
+    :param reason: why, for everything but a delivery; at most 300 characters are kept. It must hold no secret.
+    """
+
+    kind: AnswerKind
+    reason: str = ""
+
+
+DELIVERED: Final = Answer(AnswerKind.DELIVERED)
+
+
+def refused(reason: str) -> Answer:
+    """Return the answer for a record that the sink will never take."""
+    return Answer(AnswerKind.REFUSED, printable(reason, MAX_REASON))
+
+
+def failed(reason: str) -> Answer:
+    """Return the answer for a record that may be delivered another time."""
+    return Answer(AnswerKind.FAILED, printable(reason, MAX_REASON))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkTask:
+    """What a sink knows of the Spark task that opens it, and of the tenure that it works for.
+
+    :param key: the column that identifies a record.
+    :param source: the stored source identifier.
+    :param partition: the partition's key.
+    :param partition_id: the same partition as one text that no other partition of any store has.
+    :param token: the fence's token: it grows with each owner of this partition.
+    :param fence: the whole fence as text.
+    :param delivery: the call to ``lease.deliver``, a random name.
+    :param attempt: this attempt of this Spark task, a random name: retried and speculative ones differ.
+    :param schema: the record's columns, a ``pyarrow.Schema``.
+    """
+
+    key: str
+    source: str
+    partition: str
+    partition_id: str
+    token: int
+    fence: str
+    delivery: str = ""
+    attempt: str = ""
+    schema: Any = None
+
+
+class SinkWriter(Protocol):
+    """A sink that one Spark task has opened."""
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Deliver a bulk, and return one answer for each record, in their order.
+
+        Transient answers (429, 503, a cut connection) are repeated in here, for a limited time; then the answer is
+        :func:`failed`. What is raised makes the Spark task fail, which Spark repeats.
+        """
+
+    def close(self) -> str | None:
+        """Make sure that all that was answered with *delivered* is safe, and let go of the sink.
+
+        :return: a note of at most 1,000 characters for :meth:`AcceptingSink.accept`, or ``None``.
+        :raises Exception: when it is not safe: then none of this task's records count as delivered.
+        """
+
+
+class Sink(Protocol):
+    """Where records go. It is pickled, and opened by each Spark task."""
+
+    @property
+    def where(self) -> str | None:
+        """An SQL condition: the records that this sink is owed; ``None`` for all."""
+
+    @property
+    def bulk_records(self) -> int:
+        """How many records one ``write`` gets at most."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it promises."""
+
+    def open(self, task: SinkTask) -> SinkWriter:
+        """Return a writer for one Spark task."""
+
+
+@runtime_checkable
+class CheckingSink(Protocol):
+    """A sink that can say before any record is read that it cannot work."""
+
+    def check(self, columns: Sequence[str], key: str) -> None:
+        """Look, in the driver, whether records of these columns can be delivered.
+
+        :raises InvalidInputError: naming what does not fit, and the remedy.
+        """
+
+
+@runtime_checkable
+class AcceptingSink(Protocol):
+    """A sink whose work counts only for the Spark tasks that Spark accepted: neither lost nor speculative ones."""
+
+    def accept(self, delivery: str, notes: Sequence[str]) -> None:
+        """Make what the accepted tasks have written visible, in the driver.
+
+        :param delivery: the call to ``lease.deliver``.
+        :param notes: what ``close`` returned in each accepted task.
+        """

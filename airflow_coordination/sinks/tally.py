@@ -1,0 +1,133 @@
+"""What one Spark task counts, and how the tasks' counts become one.
+
+A record's *arrival* is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest.
+Tasks count how many records have which arrival, so that a sink that fails as it is closed can still be taken out of all
+of them. What sinks were owed is counted by another hand: from the conditions, before any sink is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from airflow_coordination.acknowledgments.accounting import Accounting, SinkCounts
+
+
+class Arrival(NamedTuple):
+    """Sinks by what they made of a record, as bits: sink *i* is ``1 << i``."""
+
+    delivered: int = 0
+    dead: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one Spark task, or of several together.
+
+    :param owed: per sink, from its condition.
+    :param dropped: per reason.
+    :param arrivals: how many records have which arrival; without those that were dropped or go nowhere.
+    :param errors: the first error of each sink by its number; that of the dead letters under -1.
+    :param notes: what each sink's writers said as they were closed.
+    :param dead_letter_files: of the accepted tasks.
+    """
+
+    owed: list[int]
+    dropped: list[int]
+    read: int = 0
+    unrouted: int = 0
+    arrivals: Counter[Arrival] = field(default_factory=Counter)
+    errors: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, list[str]] = field(default_factory=dict)
+    dead_letter_files: list[str] = field(default_factory=list)
+
+    def note_error(self, sink: int, text: str) -> None:
+        """Keep the first error of a sink."""
+        self.errors.setdefault(sink, text)
+
+    def not_safe(self, sink: int) -> None:
+        """Take back all that ``sink`` said: it could not be closed."""
+        bit = 1 << sink
+
+        def without(one: Arrival) -> Arrival:
+            return Arrival(one.delivered & ~bit, one.dead, one.failed | (one.delivered & bit))
+
+        self.arrivals = _changed(self.arrivals, without)
+
+    def no_dead_letters(self) -> None:
+        """Count what was to be a dead letter as failed: the file could not be stored."""
+        self.arrivals = _changed(self.arrivals, lambda one: Arrival(one.delivered, 0, one.failed | one.dead))
+
+    def to_json(self) -> str:
+        """Return it as JSON text."""
+        return json.dumps(
+            {
+                "read": self.read,
+                "unrouted": self.unrouted,
+                "owed": self.owed,
+                "dropped": self.dropped,
+                "arrivals": [[*arrival, count] for arrival, count in self.arrivals.items()],
+                "errors": list(self.errors.items()),
+                "notes": list(self.notes.items()),
+                "dead_letter_files": self.dead_letter_files,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Tally:
+        """Return what :meth:`to_json` wrote."""
+        document = json.loads(text)
+        document["arrivals"] = Counter({Arrival(*arrival): count for *arrival, count in document["arrivals"]})
+        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes")})
+
+    def accounting(self, sinks: Sequence[str], reasons: Sequence[str]) -> Accounting:
+        """Return the counts under the names of sinks and reasons."""
+        return Accounting(
+            read=self.read,
+            unrouted=self.unrouted,
+            dropped=dict(zip(reasons, self.dropped, strict=True)),
+            failed=self._number(lambda one: bool(one.failed)),
+            dead_lettered=self._number(lambda one: bool(one.dead and not one.failed)),
+            delivered_everywhere=self._number(lambda one: not one.dead and not one.failed),
+            sinks={name: self._counts(number) for number, name in enumerate(sinks)},
+        )
+
+    def _counts(self, sink: int) -> SinkCounts:
+        bit = 1 << sink
+        return SinkCounts(
+            self.owed[sink],
+            delivered=self._number(lambda one: bool(one.delivered & bit)),
+            dead_lettered=self._number(lambda one: bool(one.dead & bit)),
+            failed=self._number(lambda one: bool(one.failed & bit)),
+        )
+
+    def _number(self, of: Callable[[Arrival], bool]) -> int:
+        return sum(count for arrival, count in self.arrivals.items() if of(arrival))
+
+
+def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
+    """Return the counts of all accepted tasks together."""
+    total = Tally([0] * sinks, [0] * reasons)
+    for each in tallies:
+        total.read += each.read
+        total.unrouted += each.unrouted
+        total.owed = [mine + theirs for mine, theirs in zip(total.owed, each.owed, strict=True)]
+        total.dropped = [mine + theirs for mine, theirs in zip(total.dropped, each.dropped, strict=True)]
+        total.arrivals.update(each.arrivals)
+        total.dead_letter_files += each.dead_letter_files
+        for sink, text in each.errors.items():
+            total.note_error(sink, text)
+        for sink, notes in each.notes.items():
+            total.notes.setdefault(sink, []).extend(notes)
+    return total
+
+
+def _changed(arrivals: Counter[Arrival], change: Callable[[Arrival], Arrival]) -> Counter[Arrival]:
+    changed: Counter[Arrival] = Counter()
+    for arrival, count in arrivals.items():
+        changed[change(arrival)] += count
+    return changed

@@ -1,0 +1,187 @@
+"""One Spark task's one pass over its records: count, deliver, count what came of it, return one row.
+
+Nothing is shuffled behind it, so Spark accepts exactly one such row for each task, however often the task was retried
+or speculated; what other attempts counted is never seen.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from airflow_coordination.sinks.dead_letters import DeadLetterFiles, DeadLetterWriter
+from airflow_coordination.sinks.protocol import (
+    MAX_REASON,
+    Answer,
+    AnswerKind,
+    Record,
+    Sink,
+    SinkTask,
+    SinkWriter,
+    failed,
+)
+from airflow_coordination.sinks.tally import Arrival, Tally
+
+FLAG: Final = "__deliver_"
+"""How the columns begin that hold the conditions: first of the reasons, then of the sinks."""
+DEAD_LETTERS: Final = -1
+"""The number of the dead letters among the errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPass:
+    """What ``mapInArrow`` calls, on an executor.
+
+    :param task: what all tasks have in common; the schema comes with the first batch.
+    :param columns: the number of a record's columns; those of the conditions are behind them.
+    :param reasons: the number of reasons for drops.
+    :param names: of the sinks.
+    :param sinks: in the order of their names; ``None`` for one that is owed, but not written here: a block.
+    :param dead_letters: where refused records go, if anywhere.
+    """
+
+    task: SinkTask
+    columns: int
+    reasons: int
+    names: tuple[str, ...]
+    sinks: tuple[Sink | None, ...]
+    dead_letters: DeadLetterFiles | None
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield one row: this attempt's counts."""
+        import pyarrow as pa
+
+        attempt = _Attempt(self, replace(self.task, attempt=secrets.token_hex(6)))
+        yield pa.RecordBatch.from_pydict({"summary": [attempt.run(batches).to_json()]})
+
+
+class _Attempt:
+    def __init__(self, plan: TaskPass, task: SinkTask) -> None:
+        self._plan, self._task = plan, task
+        self._tally = Tally([0] * len(plan.sinks), [0] * plan.reasons)
+        self._writers: dict[int, SinkWriter] = {}
+        self._down: dict[int, Answer] = {}
+        self._dead_letters: DeadLetterWriter | None = None
+
+    def run(self, batches: Iterable[Any]) -> Tally:
+        for batch in batches:
+            records = batch.select(range(self._plan.columns))
+            if self._task.schema is None:
+                self._task = replace(self._task, schema=records.schema)
+            self._take(batch, _Records(records))
+        for number, writer in self._writers.items():
+            self._close(number, writer)
+        self._close_dead_letters()
+        return self._tally
+
+    def _take(self, batch: Any, records: _Records) -> None:
+        """Sort one batch by its conditions, and deliver it."""
+        reasons, sinks = self._conditions(batch)
+        self._tally.read += batch.num_rows
+        kept = [True] * batch.num_rows
+        for number, holds in enumerate(reasons):
+            self._tally.dropped[number] += sum(k and h for k, h in zip(kept, holds, strict=True))
+            kept = [k and not h for k, h in zip(kept, holds, strict=True)]
+        arrivals = [Arrival()] * batch.num_rows
+        for number, holds in enumerate(sinks):
+            rows = [row for row, (k, h) in enumerate(zip(kept, holds, strict=True)) if k and h]
+            self._tally.owed[number] += len(rows)
+            for row, arrival in zip(rows, self._deliver(number, records, rows), strict=True):
+                arrivals[row] = Arrival(*(mine | new for mine, new in zip(arrivals[row], arrival, strict=True)))
+        routed = [arrival for arrival, k in zip(arrivals, kept, strict=True) if k and any(arrival)]
+        self._tally.arrivals.update(routed)
+        self._tally.unrouted += sum(kept) - len(routed)
+
+    def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]]]:
+        flags = [batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns)]
+        return flags[: self._plan.reasons], flags[self._plan.reasons :]
+
+    def _deliver(self, number: int, records: _Records, rows: Sequence[int]) -> Iterator[Arrival]:
+        """Yield what became of each row in one sink."""
+        bit, sink = 1 << number, self._plan.sinks[number]
+        if sink is None:  # a block: what it got is told by the footers of its files
+            yield from [Arrival(delivered=bit)] * len(rows)
+            return
+        for start in range(0, len(rows), sink.bulk_records):
+            bulk = [records[row] for row in rows[start : start + sink.bulk_records]]
+            answers = self._write(number, sink, bulk)
+            dead = self._bury(number, [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)])
+            for answer in answers:
+                if answer.kind is AnswerKind.DELIVERED:
+                    yield Arrival(delivered=bit)
+                else:
+                    yield Arrival(dead=bit) if dead and _is_refused(answer) else Arrival(failed=bit)
+
+    def _write(self, number: int, sink: Sink, bulk: Sequence[Record]) -> Sequence[Answer]:
+        """Return an answer for each record. After one that the sink's own patience did not help, do not ask again."""
+        if number in self._down:
+            return [self._down[number]] * len(bulk)
+        if number not in self._writers:
+            self._writers[number] = sink.open(self._task)
+        answers = list(self._writers[number].write(bulk))
+        if len(answers) != len(bulk):
+            answers = [failed(f"the sink answered for {len(answers)} of {len(bulk)} records")] * len(bulk)
+        wrong = next((each for each in answers if each.kind is not AnswerKind.DELIVERED), None)
+        if wrong is not None:
+            self._tally.note_error(number, wrong.reason)
+        if all(each.kind is AnswerKind.FAILED for each in answers):
+            self._down[number] = answers[0]
+        return answers
+
+    def _bury(self, number: int, refusals: Sequence[tuple[Record, str]]) -> bool:
+        """Write refused records to the dead letters; return whether they are there."""
+        if self._plan.dead_letters is None or not refusals or DEAD_LETTERS in self._tally.errors:
+            return False
+        try:
+            self._dead_letters = self._dead_letters or self._plan.dead_letters.open(self._task)
+            self._dead_letters.write(self._plan.names[number], refusals)
+        except Exception as error:
+            self._tally.note_error(DEAD_LETTERS, _told(error))
+            return False
+        return True
+
+    def _close(self, number: int, writer: SinkWriter) -> None:
+        try:
+            note = writer.close()
+        except Exception as error:
+            self._tally.note_error(number, _told(error))
+            self._tally.not_safe(number)
+            return
+        if note is not None:
+            self._tally.notes[number] = [note]
+
+    def _close_dead_letters(self) -> None:
+        if self._dead_letters is None:
+            return
+        try:
+            name = self._dead_letters.close()
+            if DEAD_LETTERS in self._tally.errors:
+                raise OSError(self._tally.errors[DEAD_LETTERS])
+        except Exception as error:
+            self._tally.note_error(DEAD_LETTERS, _told(error))
+            self._tally.no_dead_letters()
+        else:
+            self._tally.dead_letter_files = [name] if name else []
+
+
+class _Records:
+    """The rows of a batch as Python values, made when the first is wanted: a batch for blocks only needs none."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+        self._made: list[Record] | None = None
+
+    def __getitem__(self, row: int) -> Record:
+        if self._made is None:
+            self._made = self._batch.to_pylist()
+        return self._made[row]
+
+
+def _is_refused(answer: Answer) -> bool:
+    return answer.kind is AnswerKind.REFUSED
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_REASON]

@@ -1,0 +1,65 @@
+"""The deliveries of one tenure together: their accounting, and whether the tenure may end well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Literal, get_args
+
+from airflow_coordination.acknowledgments import Accounting
+from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.spark.delivery import Acknowledgment
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+
+OnNegative = Literal["fail", "give up"]
+DEFAULT_TIMEOUT: Final = timedelta(hours=2)
+"""How long a delivery may take unless it is said (Data Prepper: ``acknowledgment_timeout``)."""
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """What the calls to ``lease.deliver`` of one tenure came to.
+
+    :param key: the partition key.
+    """
+
+    key: str
+    accounting: Accounting = field(default_factory=Accounting)
+    _negative: Acknowledgment | None = None
+    _on_negative: OnNegative = "fail"
+
+    def add(self, acknowledgment: Acknowledgment, on_negative: OnNegative) -> None:
+        """Add one; the first negative one decides about the tenure."""
+        self.accounting += acknowledgment.accounting
+        if not acknowledgment.positive and self._negative is None:
+            self._negative, self._on_negative = acknowledgment, on_negative
+
+    def check(self) -> None:
+        """Refuse to go on from a position that not every record before has passed.
+
+        :raises NegativeAcknowledgmentError: naming sink, number and first error.
+        """
+        if self._negative is not None:
+            raise NegativeAcknowledgmentError(self.key, self._negative.problems)
+
+    def settled(self, outcome: object) -> object:
+        """Return the outcome that a function's result may have.
+
+        :raises NegativeAcknowledgmentError: in the place of a good one, unless the partition is to be given up.
+        """
+        if not isinstance(outcome, Complete | Close) or self._negative is None:
+            return outcome
+        error = NegativeAcknowledgmentError(self.key, self._negative.problems)
+        if self._on_negative == "fail":
+            raise error
+        return GiveUp(str(error))
+
+
+def check_on_negative(on_negative: object) -> None:
+    """Refuse what is no way out.
+
+    :raises InvalidInputError: naming those there are.
+    """
+    if on_negative not in get_args(OnNegative):
+        raise InvalidInputError("on_negative", on_negative, "is no way to end a tenure", "Give 'fail' or 'give up'")

@@ -1,0 +1,247 @@
+"""One call to ``lease.deliver``: blocks, then one pass over the records for everything else, then the sums."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from airflow_coordination.acknowledgments import Accounting, AcknowledgmentSet, SetStatus
+from airflow_coordination.acknowledgments.timeouts import seconds
+from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.outputs.attempts import OpenBlock
+from airflow_coordination.sinks.dead_letters import DeadLetterFiles
+from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
+from airflow_coordination.sinks.tally import Tally, added_up
+from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
+from airflow_coordination.spark.routing import MOST_KEYS, Routing
+from airflow_coordination.spark.scrubbing import without_secrets
+from airflow_coordination.spark.session import context_of
+
+log = logging.getLogger(__name__)
+
+_CANCEL_AGAIN: Final = 0.5
+"""Seconds between two cancellations of an expired delivery: one cancels only the jobs that run already."""
+_RECORDS: Final = "records"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgment:
+    """What became of one delivery.
+
+    :param positive: whether each record was delivered to all its sinks, dropped, unrouted or stored as a dead letter.
+    :param accounting: the counts of this delivery; what is known of it when it expired.
+    :param problems: why it is not positive, one sentence each.
+    :param expired: whether it took longer than its ``acknowledgment_timeout``.
+    """
+
+    positive: bool
+    accounting: Accounting
+    problems: tuple[str, ...] = ()
+    expired: bool = False
+
+
+class BlockPlace(Protocol):
+    """What a delivery needs of its lease."""
+
+    def own_block(
+        self, dataset: str, mode: Any, *, format: str, schema: Any, only: Callable[[], set[str]] | None = None
+    ) -> AbstractContextManager[OpenBlock]:
+        """Give a directory to write one block into; ``only`` says at the end which files belong to it."""
+
+    def check_held(self) -> None:
+        """Raise if the lease is lost."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks finished since the last save."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One call.
+
+    :param lease: where its blocks go.
+    :param task: the tenure's facts for sinks.
+    :param routing: what goes where.
+    :param timeout: how long it may take.
+    :param check_keys: look for null and double keys first; ``None`` decides by the number of records.
+    """
+
+    lease: BlockPlace
+    task: SinkTask
+    routing: Routing
+    timeout: timedelta
+    check_keys: bool | None = None
+    _told: list[bool] = field(default_factory=list)
+    _rows: dict[str, int] = field(default_factory=dict)
+    _dead_letters_stored: int | None = None
+
+    def run(self) -> Acknowledgment:
+        """Deliver, and say what became of it."""
+        context = self._context()
+        self.routing.check()
+        self.task = replace(self.task, delivery=secrets.token_hex(4))
+        seconds("acknowledgment_timeout", self.timeout)
+        acks = AcknowledgmentSet(self._told.append, self.timeout)
+        tally = Tally([0] * len(self.routing.sinks), [0] * len(self.routing.drop))
+        try:
+            with _limited(context, self.timeout, self.task.delivery):
+                tally = self._delivered()
+        except Exception as error:
+            if acks.look() is not SetStatus.EXPIRED:
+                raise
+            log.warning("The delivery took too long and was cancelled: %s", without_secrets(str(error))[:500])
+        return self._acknowledged(acks, tally)
+
+    def _context(self) -> Any:
+        records = self.routing.records
+        if not hasattr(records, "sparkSession") or not hasattr(records, "columns"):
+            problem = f"is {type(records).__name__}, not a DataFrame"
+            raise InvalidInputError("records", records, problem, "Give spark.createDataFrame(…), or what was read")
+        context = context_of(records.sparkSession)
+        if context is None:
+            problem = "is of Spark Connect, whose executors have no copy of this package"
+            remedy = "Run the function with LeasedSparkSubmitOperator, or drain it with a classic session"
+            raise InvalidInputError("records", records, problem, remedy)
+        return context
+
+    def _rows_in(self, block: OpenBlock) -> int:
+        """Return how many rows a block has that was finished just now, other threads' blocks or not."""
+        return next(each.rows for each in reversed(self.lease.blocks) if each.address.startswith(f"{block.path}/"))
+
+    def _delivered(self) -> Tally:
+        with _kept(self.routing.flagged(), self._passes() > 1) as flagged:
+            if self._keys_are_checked(flagged):
+                self.routing.check_keys(flagged)
+            for name in self.routing.blocks:
+                self._publish(flagged, name)
+            return self._pass_with_dead_letters(flagged)
+
+    def _passes(self) -> int:
+        return 1 + len(self.routing.blocks) + bool(self.routing.external and self.check_keys is not False)
+
+    def _keys_are_checked(self, flagged: Any) -> bool:
+        if self.check_keys is not None or not self.routing.external:
+            return bool(self.check_keys)
+        return bool(flagged.count() <= MOST_KEYS)
+
+    def _publish(self, flagged: Any, name: str) -> None:
+        """Write one block. It counts nothing until the lease's ending, so blocks come before all other sinks."""
+        sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
+        with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
+            owed.write.format(sink.format).save(block.path)
+        self._rows[name] = self._rows_in(block)
+
+    def _pass_with_dead_letters(self, flagged: Any) -> Tally:
+        place = self.routing.dead_letters
+        if place is None:
+            return self._pass(flagged, None)
+        accepted: set[str] = set()
+        with self.lease.own_block(
+            place.dataset, place.mode, format="json", schema=None, only=lambda: accepted
+        ) as block:
+            tally = self._pass(flagged, DeadLetterFiles(block.path))
+            accepted.update(tally.dead_letter_files)
+        self._dead_letters_stored = self._rows_in(block)
+        return tally
+
+    def _pass(self, flagged: Any, dead_letters: DeadLetterFiles | None) -> Tally:
+        routing = self.routing
+        external = routing.external
+        one_pass = TaskPass(
+            task=self.task,
+            columns=len(routing.records.columns),
+            reasons=len(routing.drop),
+            names=tuple(routing.sinks),
+            sinks=tuple(external.get(name) for name in routing.sinks),
+            dead_letters=dead_letters,
+        )
+        rows = flagged.mapInArrow(one_pass, "summary string").collect()
+        tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
+        self.lease.check_held()
+        for number, sink in enumerate(routing.sinks.values()):
+            if isinstance(sink, AcceptingSink):
+                sink.accept(self.task.delivery, tally.notes.get(number, []))
+        return tally
+
+    def _acknowledged(self, acks: AcknowledgmentSet, tally: Tally) -> Acknowledgment:
+        """Let the acknowledgment set decide; it knows the time."""
+        accounting = self._accounting(tally)
+        problems = [*self._problems(tally, accounting), *self._imbalances(accounting)]
+        if accounting.read:
+            acks.add(_RECORDS, accounting.read)
+        if accounting.done:
+            acks.release(_RECORDS, positive=not problems, count=accounting.done)
+        if accounting.failed:
+            acks.release(_RECORDS, positive=False, count=accounting.failed)
+        acks.complete()
+        expired = acks.look() is SetStatus.EXPIRED
+        if expired:
+            problems.append(f"it took longer than acknowledgment_timeout, {self.timeout.total_seconds():g} seconds")
+        positive = self._told == [True] and not problems
+        return Acknowledgment(
+            positive=positive, accounting=accounting, problems=tuple(map(without_secrets, problems)), expired=expired
+        )
+
+    def _accounting(self, tally: Tally) -> Accounting:
+        """Return the counts; what a block got is told by the footers of its files."""
+        found = tally.accounting(list(self.routing.sinks), list(self.routing.drop))
+        blocks = {name: replace(found.sinks[name], delivered=rows) for name, rows in self._rows.items()}
+        return replace(found, sinks={**found.sinks, **blocks})
+
+    def _problems(self, tally: Tally, accounting: Accounting) -> Iterator[str]:
+        for number, name in enumerate(self.routing.sinks):
+            failed = accounting.sinks[name].failed
+            if failed:
+                yield f"sink {name!r} failed for {failed} record(s), first: {tally.errors.get(number, 'unknown')}"
+        if DEAD_LETTERS in tally.errors:
+            yield f"dead letters could not be written: {tally.errors[DEAD_LETTERS]}"
+
+    def _imbalances(self, accounting: Accounting) -> Iterator[str]:
+        for line in accounting.imbalances():
+            yield f"the counts do not balance: {line}; is the input the same each time it is read?"
+        dead = sum(counts.dead_lettered for counts in accounting.sinks.values())
+        if self._dead_letters_stored is not None and self._dead_letters_stored != dead:
+            yield f"the counts do not balance: {self._dead_letters_stored} dead letter(s) stored, {dead} counted"
+
+
+@contextmanager
+def _kept(frame: Any, several: bool) -> Iterator[Any]:
+    """Give the frame, kept by Spark if it is read several times: on its disks where memory is short."""
+    if not several:
+        yield frame
+        return
+    kept = frame.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+@contextmanager
+def _limited(context: Any, timeout: timedelta, delivery: str) -> Iterator[None]:
+    """Cancel the jobs that this thread starts in here when time is up."""
+    tag = f"deliver-{delivery}"
+    over = threading.Event()
+
+    def cancel() -> None:
+        wait = timeout.total_seconds()
+        while not over.wait(wait):
+            context.cancelJobsWithTag(tag)
+            wait = _CANCEL_AGAIN
+
+    thread = threading.Thread(target=cancel, name=tag, daemon=True)
+    context.addJobTag(tag)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        context.removeJobTag(tag)

@@ -1,0 +1,45 @@
+"""Where ``lease.deliver`` sends records: blocks, dead letters, and the sinks that executors write to themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_coordination.leases.blocks import Mode
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.postgres import PostgresSink
+
+__all__ = ["DeadLetters", "FileSink", "HttpSink", "PostgresSink", "Publish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """A sink of ``lease.deliver``: a block, which the lease's ending publishes (see ``lease.publish``).
+
+    Exactly once for readers of the dataset, whatever happens to drivers and executors.
+
+    :param dataset: the dataset's name.
+    :param where: an SQL condition; ``None`` for all records.
+    :param mode: ``"replace"`` or ``"append"``, as in ``lease.publish``.
+    :param format: parquet, orc, json, csv or avro.
+    """
+
+    dataset: str
+    where: str | None = None
+    mode: Mode = "replace"
+    format: str = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """Where records go that a sink refuses for good: a dataset, published with the lease's ending.
+
+    Its columns are text: key, sink, reason, record (as JSON), source, partition, fence, at. A record that two sinks
+    refuse is there twice.
+
+    :param dataset: the dataset's name.
+    :param mode: ``"replace"`` or ``"append"``, as in ``lease.publish``.
+    """
+
+    dataset: str
+    mode: Mode = "replace"

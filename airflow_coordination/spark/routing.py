@@ -1,0 +1,166 @@
+"""What a call to ``lease.deliver`` says, checked, and as columns of conditions beside the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airflow_coordination.acknowledgments.accounting import MAX_REASONS, MAX_SINKS, check_name
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sinks.protocol import CheckingSink, Sink
+from airflow_coordination.sinks.task_pass import FLAG
+from airflow_coordination.spark.adding import check_arguments
+from airflow_coordination.spark.destinations import DeadLetters, Publish
+
+MOST_KEYS: Final = 1_000_000
+"""Records up to which keys are checked unless it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The routes of one delivery.
+
+    :param records: the input, a DataFrame.
+    :param key: the column that identifies a record.
+    :param sinks: by name.
+    :param drop: conditions by reason; they come before all sinks.
+    :param dead_letters: where refused records go.
+    """
+
+    records: Any
+    key: str
+    sinks: Mapping[str, Publish | Sink]
+    drop: Mapping[str, str]
+    dead_letters: DeadLetters | None
+
+    def check(self) -> None:
+        """Look at everything that can be seen before a record is read.
+
+        :raises InvalidInputError: naming the argument, the value and the remedy.
+        """
+        self._check_names()
+        self._check_columns()
+        self._check_datasets()
+        for block in self.blocks.values():
+            check_arguments(block.mode, block.format)
+        for name, sink in self.external.items():
+            if not callable(getattr(sink, "open", None)):
+                remedy = "Give Publish(…), FileSink(…), PostgresSink(…), or a sink of your own"
+                raise InvalidInputError(f"sinks[{name!r}]", sink, "is no sink", remedy)
+        for field, condition in self._conditions().items():
+            self._check_condition(field, condition)
+        for sink in self.external.values():
+            if isinstance(sink, CheckingSink):
+                sink.check(self.records.columns, self.key)
+
+    @property
+    def blocks(self) -> dict[str, Publish]:
+        """The sinks that are blocks."""
+        return {name: sink for name, sink in self.sinks.items() if isinstance(sink, Publish)}
+
+    @property
+    def external(self) -> dict[str, Sink]:
+        """The other sinks."""
+        return {name: sink for name, sink in self.sinks.items() if not isinstance(sink, Publish)}
+
+    def flagged(self) -> Any:
+        """Return the records with a boolean column for each reason, then for each sink."""
+        from pyspark.sql import functions as fn
+
+        conditions = [_holds(each) for each in self._conditions().values()]
+        flags = [condition.alias(f"{FLAG}{number}") for number, condition in enumerate(conditions)]
+        return self.records.select(*(fn.col(_quoted(name)) for name in self.records.columns), *flags)
+
+    def of_sink(self, flagged: Any, name: str) -> Any:
+        """Return the records that one sink is owed."""
+        return flagged.where(self._owed(name)).select(*map(_quoted, self.records.columns))
+
+    def check_keys(self, flagged: Any) -> None:
+        """Refuse keys that are null or there twice, among the records that some external sink is owed.
+
+        :raises InvalidInputError: with an example.
+        """
+        from pyspark.sql import functions as fn
+
+        owed = fn.lit(False)
+        for name in self.external:
+            owed |= self._owed(name)
+        keys = flagged.where(owed).groupBy(fn.col(_quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
+        wrong = keys.where("key is null or records > 1").orderBy("key").limit(1).collect()
+        if not wrong:
+            return
+        [(key, count)] = wrong
+        problem = f"is null in {count} record(s)" if key is None else f"is {key!r} in {count} records"
+        remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
+        raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
+
+    def _owed(self, name: str) -> Any:
+        from pyspark.sql import functions as fn
+
+        owed = fn.col(f"{FLAG}{len(self.drop) + list(self.sinks).index(name)}")
+        for number in range(len(self.drop)):
+            owed &= ~fn.col(f"{FLAG}{number}")
+        return owed
+
+    def _conditions(self) -> dict[str, str | None]:
+        dropped = {f"drop[{reason!r}]": condition for reason, condition in self.drop.items()}
+        return dropped | {f"sinks[{name!r}].where": sink.where for name, sink in self.sinks.items()}
+
+    def _check_names(self) -> None:
+        for field, named, most in (("sinks", self.sinks, MAX_SINKS), ("drop", self.drop, MAX_REASONS)):
+            if not isinstance(named, Mapping):
+                raise InvalidInputError(field, named, "is no mapping", "Give {name: …}")
+            if len(named) > most:
+                raise InvalidInputError(field, list(named), f"are more than {most}", "Deliver in two calls")
+            for name in named:
+                check_name(field, name)
+        if not self.sinks:
+            raise InvalidInputError("sinks", {}, "are none, so nothing would be delivered", "Give at least one")
+
+    def _check_columns(self) -> None:
+        columns = list(self.records.columns)
+        if doubles := sorted({name for name in columns if columns.count(name) > 1}):
+            problem = "is the name of two columns"
+            raise InvalidInputError("records", doubles[0], problem, "Rename one of them before delivering")
+        if taken := [name for name in columns if name.startswith(FLAG)]:
+            raise InvalidInputError("records", taken[0], "is a name that deliver needs itself", "Rename the column")
+        if self.key not in columns:
+            raise InvalidInputError("key", self.key, "is no column of the records", f"Give one of {', '.join(columns)}")
+
+    def _check_datasets(self) -> None:
+        datasets = [each.dataset for each in self.blocks.values()]
+        datasets += [self.dead_letters.dataset] if self.dead_letters else []
+        if doubles := sorted({name for name in datasets if datasets.count(name) > 1}):
+            problem = "is the dataset of two sinks, so that a record could be in it twice"
+            raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, or one condition with 'or'")
+
+    def _check_condition(self, field: str, condition: object) -> None:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as fn
+
+        if condition is None and field.startswith("sinks"):
+            return
+        remedy = "Give an SQL expression over the records' columns that is true or false"
+        if not isinstance(condition, str):
+            raise InvalidInputError(field, condition, f"is {type(condition).__name__}, not text", remedy)
+        try:
+            found = self.records.select(fn.expr(condition)).schema[0].dataType.simpleString()
+        except PySparkException as error:
+            first = str(error).splitlines()[0]
+            raise InvalidInputError(field, condition, f"cannot be evaluated: {first}", remedy) from error
+        if found not in ("boolean", "void"):
+            raise InvalidInputError(field, condition, f"is {found}, not boolean", remedy)
+
+
+def _holds(condition: str | None) -> Any:
+    """Return a column that is true where a condition holds; a condition that is null does not."""
+    from pyspark.sql import functions as fn
+
+    if condition is None:
+        return fn.lit(True)
+    return fn.coalesce(fn.expr(condition).cast("boolean"), fn.lit(False))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,74 @@
+"""Writing a source into a file, while nobody works on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
+from airflow_coordination.leases.moving import Life
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.status import ASSIGNED
+from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
+
+SUPPLIER: Final = "supplier"
+
+
+def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], object] = lambda done: None) -> int:
+    """Write all partitions of a paused source into ``path``; return how many there are.
+
+    The file appears when it is whole; one that is there stays as it is.
+
+    :param told: hears how many are written so far.
+    :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile.
+    :raises SettingsError: when the file is there already, or cannot be written.
+    """
+    if path.exists():
+        raise SettingsError("file", str(path), "is there already", "Name another file, or remove this one")
+    coordinator.check_known()
+    pause = coordinator.check_at_rest()
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as out:
+            written = _write(coordinator, out, told)
+            out.flush()
+            os.fsync(out.fileno())
+        if coordinator.current_pause() != pause or coordinator.counts()[ASSIGNED]:
+            action = f"export source {shown(coordinator.source)}"
+            raise PartitionUpdateError(action, "", "somebody resumed it, or took something of it, meanwhile. Pause it.")
+        part.replace(path)
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror or error}"
+        raise SettingsError("file", str(path), problem, "Name a file in a directory of yours") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return written
+
+
+def _write(coordinator: SourceCoordinator, out: BinaryIO, told: Callable[[int], object]) -> int:
+    digest, written = hashlib.sha256(), 0
+
+    def line(text: str) -> None:
+        digest.update(text.encode())
+        out.write(text.encode())
+
+    store = coordinator.store
+    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    facts = dict(store.sources()).get(identifier, {})
+    prefix, source = coordinator.partition_prefix, coordinator.source
+    line(heading_line(Heading(source, prefix, store.store_id, store.description, store.now(), facts)))
+    supplier = coordinator.supplier_life()
+    if supplier is not None:
+        line(life_line(Life(supplier.key, supplier)).replace('{"life"', f'{{"{SUPPLIER}"', 1))
+    for life in coordinator.lives():
+        line(life_line(life))
+        written += 1
+        told(written)
+    out.write(dumped("end", {"partitions": written, "sha256": digest.hexdigest()}).encode())
+    return written

@@ -1,0 +1,189 @@
+"""The table sink on a real server: the kit, the fence, faults, and what it asks of a table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.known_secrets import without_known
+from airflow_coordination.sinks import PostgresSink
+from airflow_coordination.sinks.protocol import AnswerKind
+from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+from tests.engines.ports import free_port
+
+SOON = timedelta(seconds=1)
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return postgres_url.replace("postgresql+psycopg://", "postgresql://")
+
+
+@pytest.fixture
+def database(url: str):
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def sink(url, database) -> PostgresSink:
+    database.execute("create table flights (id bigint primary key, value text check (value <> 'bad'))")
+    sink = PostgresSink(url, table="flights")
+    sink.setup()
+    return sink
+
+
+@pytest.fixture
+def stored(database):
+    return lambda: dict(database.execute("select id, value from flights").fetchall())
+
+
+class TestPostgres(SinkConformance):
+    bad_record: ClassVar = {"id": 3, "value": "bad"}
+
+    @pytest.fixture
+    def sink(self, sink):
+        return sink
+
+    @pytest.fixture
+    def stored(self, stored):
+        return stored
+
+
+def kinds(answers) -> list[AnswerKind]:
+    return [answer.kind for answer in answers]
+
+
+def test_s13_another_partition_s_token_does_not_keep_a_record_out(sink, stored):
+    """Tokens of two partitions, or of two stores, say nothing about each other."""
+    deliver(sink, [{"id": 1, "value": "old"}], sink_task(token=9))
+    deliver(sink, [{"id": 1, "value": "new"}], sink_task(token=2, partition_id="store/s/q"))
+    assert stored() == {1: "new"}
+
+
+def test_rows_tell_partition_and_fence(sink, database):
+    deliver(sink, [{"id": 1, "value": "x"}], sink_task(token=9))
+    assert database.execute("select lease_partition, lease_fence from flights").fetchall() == [("store/s/p", 9)]
+
+
+def test_rows_from_before_are_taken_over(sink, database, stored):
+    database.execute("insert into flights values (1, 'from before')")
+    deliver(sink, [{"id": 1, "value": "x"}])
+    assert stored() == {1: "x"}
+
+
+@pytest.mark.parametrize("value", ["bad", "nul \x00"])
+def test_the_record_that_is_to_blame_is_found_in_a_large_bulk(sink, stored, value):
+    records = [{"id": each, "value": value if each == 617 else "x"} for each in range(1_000)]
+    answers = deliver(sink, records)
+    assert [each for each, answer in enumerate(answers) if answer.kind is not AnswerKind.DELIVERED] == [617]
+    assert answers[617].kind is AnswerKind.REFUSED
+    assert len(stored()) == 999
+
+
+def test_s13_a_connection_that_was_cut_is_made_again(sink, database, stored):
+    writer = sink.open(sink_task())
+    writer.write([{"id": 1, "value": "x"}])
+    database.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'airflow-coordination sink'"
+    )
+    assert kinds(writer.write([{"id": 2, "value": "x"}])) == [AnswerKind.DELIVERED]
+    writer.close()
+    assert sorted(stored()) == [1, 2]
+
+
+def test_s13_a_server_that_is_away_is_no_refusal(sink):
+    writer = PostgresSink(f"postgresql://x@127.0.0.1:{free_port()}/x", table="flights", retry_for=SOON).open(
+        sink_task()
+    )
+    answers = writer.write([{"id": 1, "value": "x"}] * 3)
+    assert kinds(answers) == [AnswerKind.FAILED] * 3
+    assert answers[0].reason.startswith("OperationalError: ")
+
+
+def test_s13_a_lacking_right_is_nobody_s_record(sink, database):
+    database.execute("alter table flights rename column value to renamed")
+    answers = deliver(sink, [{"id": 1, "value": "x"}, {"id": 2, "value": "x"}])
+    assert kinds(answers) == [AnswerKind.FAILED] * 2
+    assert "UndefinedColumn" in answers[0].reason
+
+
+def test_structures_become_json(url, database):
+    database.execute("create table structures (id bigint primary key, one jsonb, many jsonb, words text[])")
+    sink = PostgresSink(url, table="public.structures")
+    sink.setup()
+    record = {"id": 1, "one": {"a": 1}, "many": [{"b": 2}], "words": ["c", "d"]}
+    deliver(sink, [record], sink_task(schema=pa.schema([(name, pa.null()) for name in record])))
+    assert database.execute("select one, many, words from structures").fetchone() == ({"a": 1}, [{"b": 2}], ["c", "d"])
+
+
+def test_setting_up_twice_changes_nothing(sink):
+    sink.setup()
+    sink.check(["id", "value"], "id")
+
+
+@pytest.mark.parametrize(
+    ("change", "columns", "problem"),
+    [
+        ("drop table flights", ["id", "value"], "table='flights': does not exist. Create it first"),
+        (
+            "alter table flights drop column lease_fence",
+            ["id", "value"],
+            r"has no column 'lease_fence', which keeps .* Run PostgresSink\(…\).setup\(\) once",
+        ),
+        (
+            "alter table flights drop constraint flights_pkey",
+            ["id", "value"],
+            "has no unique constraint on 'id' alone, .* Make the key column its primary key",
+        ),
+        (
+            "alter table flights drop constraint flights_pkey, add primary key (id, value)",
+            ["id", "value"],
+            "has no unique constraint on 'id' alone",
+        ),
+        ("select 1", ["id", "value", "extra"], r"columns='extra': is no column of the table flights\. Name those"),
+    ],
+)
+def test_a_table_that_does_not_fit(sink, database, change, columns, problem):
+    database.execute(change)
+    with pytest.raises(InvalidInputError, match=problem):
+        sink.check(columns, "id")
+
+
+def test_only_the_columns_that_are_named_are_written(sink, url, stored):
+    some = PostgresSink(url, table="flights", columns=("id", "value"))
+    some.check(["id", "value", "extra"], "id")
+    schema = pa.schema([("id", pa.int64()), ("value", pa.string()), ("extra", pa.string())])
+    deliver(some, [{"id": 1, "value": "x", "extra": "y"}], sink_task(schema=schema))
+    assert stored() == {1: "x"}
+    with pytest.raises(InvalidInputError, match="columns='nothing': is no column of the records"):
+        PostgresSink(url, table="flights", columns=("id", "nothing")).check(["id", "value"], "id")
+
+
+def test_x4_the_password_is_in_no_text(url):
+    sink = PostgresSink("postgresql://me:hunter2-of-the-sink@127.0.0.1:1/x", table="t")
+    assert "hunter2" not in repr(sink)
+    assert without_known("hunter2-of-the-sink") == "***"
+    with pytest.raises(InvalidInputError) as raised:
+        sink.check(["id"], "id")
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"url": "host:5432/x y=z"}, r"url='\*\*\*': is no address of PostgreSQL"),
+        ({"table": ""}, "table='': is no name of a table"),
+        ({"table": "a..b"}, "is no name of a table"),
+        ({"bulk_records": 0}, "bulk_records=0: is not a positive whole number"),
+        ({"retry_for": timedelta(0)}, "retry_for=.*is zero"),
+    ],
+)
+def test_bad_arguments(arguments, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        PostgresSink(**{"url": "postgresql://x@h/d", "table": "t"} | arguments)

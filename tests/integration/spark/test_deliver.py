@@ -1,0 +1,409 @@
+"""``lease.deliver`` on real Spark: what goes where, what is counted, and what becomes of the partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from airflow_coordination.acknowledgments import SinkCounts
+from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.leases import InvalidInputError, PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
+from airflow_coordination.spark import (
+    Close,
+    Complete,
+    DeadLetters,
+    FileSink,
+    PostgresSink,
+    Publish,
+    delivery,
+    drain,
+    read_completed,
+)
+from airflow_coordination.stores import open_store
+
+FAST = Settings(ownership_timeout=timedelta(seconds=10), retry_delay=timedelta(hours=1))
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def store() -> PartitionStore:
+    return open_store("memory://")
+
+
+@pytest.fixture
+def coordinator(store: PartitionStore) -> SourceCoordinator:
+    coordinator = SourceCoordinator(store, source="s", owner="a person", settings=FAST)
+    coordinator.create_partitions(["p"])
+    return coordinator
+
+
+@pytest.fixture
+def run(spark, store, coordinator, output_root):
+    """Run a function on the partition, and return what became of it."""
+
+    def run(main, **more: object):
+        return drain(main, store=store, source="s", spark=spark, output_root=output_root, settings=FAST, **more)
+
+    return run
+
+
+@pytest.fixture
+def deliver(run):
+    """Deliver records in a tenure of its own; return the acknowledgment, the error, and how the tenure ended."""
+
+    def deliver(records, sinks, outcome=None, **more):
+        found: dict[str, object] = {}
+
+        def main(spark, lease):
+            frame = records if hasattr(records, "columns") else spark.createDataFrame(records, "k bigint, v string")
+            try:
+                found["done"] = lease.deliver(frame, "k", sinks, **more)
+            except Exception as error:
+                found["error"] = error
+                raise
+            return outcome or Complete()
+
+        found["drained"] = run(main)
+        return found
+
+    return deliver
+
+
+@pytest.fixture
+def published(spark, store):
+    def published(dataset: str) -> list:
+        return read_completed(spark, store=store, source="s", dataset=dataset).collect()
+
+    return published
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A sink from elsewhere: appends to a file of each task, and answers as it is told.
+
+    :param refuses: record keys.
+    :param away: whether it takes nothing.
+    """
+
+    directory: str
+    where: str | None = None
+    refuses: tuple[int, ...] = ()
+    away: bool = False
+    hangs_until: str | None = None
+    bulk_records: int = 3
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
+
+    def open(self, task: SinkTask) -> JournalWriter:
+        return JournalWriter(self, task)
+
+
+class JournalWriter:
+    def __init__(self, sink: Journal, task: SinkTask) -> None:
+        self.sink, self.file = sink, Path(sink.directory) / f"{task.attempt}.txt"
+
+    def write(self, records: Sequence[Record]) -> list[Answer]:
+        import time
+
+        while self.sink.hangs_until and not Path(self.sink.hangs_until).exists():
+            (Path(self.sink.directory) / "hangs").touch()
+            time.sleep(0.05)
+        if self.sink.away:
+            return [failed("503 Service Unavailable")] * len(records)
+        with self.file.open("a") as file:
+            file.writelines(f"{record['k']}\n" for record in records if record["k"] not in self.sink.refuses)
+        return [refused("400 mapping error") if r["k"] in self.sink.refuses else DELIVERED for r in records]
+
+    def close(self) -> None:
+        return None
+
+
+@pytest.fixture
+def journal(tmp_path):
+    directory = tmp_path / "journal"
+    directory.mkdir()
+    return directory
+
+
+def written(directory: Path) -> list[int]:
+    return sorted(int(line) for file in directory.glob("*.txt") for line in file.read_text().splitlines())
+
+
+ROWS = [(each, None if each == 3 else "v") for each in range(10)]
+
+
+def test_s13_each_record_is_where_its_conditions_say(deliver, published, journal, tmp_path, coordinator):
+    found = deliver(
+        ROWS,
+        {
+            "clean": Publish("clean", where="v is not null"),
+            "files": FileSink(str(tmp_path / "export"), where="k % 2 = 0"),
+            "journal": Journal(str(journal), where="k < 4 and v is not null"),
+        },
+        drop={"nine": "k = 9"},
+    )
+    done = found["done"]
+    assert (done.positive, done.problems, done.expired) == (True, (), False)
+    assert done.accounting.sinks == {
+        "clean": SinkCounts(8, 8),
+        "files": SinkCounts(5, 5),
+        "journal": SinkCounts(3, 3),
+    }
+    counts = done.accounting
+    assert (counts.read, counts.dropped, counts.unrouted, counts.delivered_everywhere) == (10, {"nine": 1}, 1, 8)
+    assert sorted(row.k for row in published("clean")) == [0, 1, 2, 4, 5, 6, 7, 8]
+    lines = [line for file in (tmp_path / "export").glob("*.jsonl") for line in file.read_text().splitlines()]
+    assert sorted(json.loads(line)["k"] for line in lines) == [0, 2, 4, 6, 8]
+    assert written(journal) == [0, 1, 2]
+    assert coordinator.partition("p").status is PartitionStatus.COMPLETED
+
+
+def test_s13_a_record_that_is_refused_fails_the_partition(deliver, store, journal, coordinator):
+    sinks = {"clean": Publish("clean"), "search": Journal(str(journal), refuses=(4, 6))}
+    found = deliver(ROWS, sinks)
+    done = found["done"]
+    assert (done.positive, done.accounting.failed, done.accounting.sinks["search"]) == (
+        False,
+        2,
+        SinkCounts(10, 8, 0, 2),
+    )
+    assert done.problems == ("sink 'search' failed for 2 record(s), first: 400 mapping error",)
+    partition = coordinator.partition("p")
+    assert (partition.status, partition.failures) == (PartitionStatus.UNASSIGNED, 1)
+    assert partition.last_error.startswith(
+        "NegativeAcknowledgmentError: Not every record of partition 'p' was delivered: sink 'search' failed for 2"
+    )
+    assert store.heads(partition.source) == [], "the block is not published"
+
+
+@pytest.mark.parametrize("outcome", [Complete(), Close(HOUR)])
+def test_s13_no_good_ending_after_a_negative_delivery(deliver, journal, coordinator, outcome):
+    deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, outcome)
+    assert (coordinator.partition("p").failures, coordinator.partition("p").closed_count) == (1, 0)
+
+
+def test_scenario_42_giving_up_counts_nothing(deliver, journal, coordinator):
+    found = deliver(ROWS, {"search": Journal(str(journal), away=True)}, on_negative="give up")
+    assert found["drained"].given_up == 1
+    assert (coordinator.partition("p").failures, coordinator.partition("p").status) == (0, PartitionStatus.UNASSIGNED)
+
+
+def test_s13_no_progress_is_saved_over_a_negative_delivery(run, journal, coordinator):
+    refusals = []
+
+    def main(spark, lease):
+        first, second = (spark.createDataFrame(part, "k bigint, v string") for part in (ROWS[:5], ROWS[5:]))
+        lease.deliver(first, "k", {"search": Journal(str(journal))})
+        lease.save({"row": 5})
+        lease.deliver(second, "k", {"search": Journal(str(journal), refuses=(7,))})
+        with pytest.raises(NegativeAcknowledgmentError) as raised:
+            lease.save({"row": 10})
+        refusals.append(str(raised.value))
+        return Complete()
+
+    run(main)
+    assert coordinator.partition("p").progress_state == {"row": 5}
+    assert "sink 'search' failed for 1 record(s)" in refusals[0]
+
+
+def test_batches_add_up(run, published):
+    accounts = []
+
+    def main(spark, lease):
+        for start in (0, 5):
+            frame = spark.createDataFrame(ROWS[start : start + 5], "k bigint, v string")
+            assert lease.deliver(frame, "k", {"clean": Publish("clean")}).positive
+            lease.save({"row": start + 5})
+        accounts.append(lease.accounting)
+        return Complete()
+
+    run(main)
+    assert (accounts[0].read, accounts[0].delivered) == (10, {"clean": 10})
+    assert len(published("clean")) == 10
+
+
+def test_s13_what_a_sink_refuses_is_a_dead_letter(deliver, published, journal, coordinator):
+    sinks = {"clean": Publish("clean"), "search": Journal(str(journal), refuses=(4, 6))}
+    found = deliver(ROWS, sinks, dead_letters=DeadLetters("dead"))
+    done = found["done"]
+    assert (done.positive, done.accounting.dead_lettered, done.accounting.failed) == (True, 2, 0)
+    letters = sorted((row.key, row.sink, row.reason, json.loads(row.record)) for row in published("dead"))
+    assert letters == [
+        ("4", "search", "400 mapping error", {"k": 4, "v": "v"}),
+        ("6", "search", "400 mapping error", {"k": 6, "v": "v"}),
+    ]
+    assert len(published("clean")) == 10
+
+
+def test_s13_without_refusals_there_are_no_dead_letters_and_all_is_well(deliver, journal, coordinator):
+    found = deliver(ROWS, {"search": Journal(str(journal))}, dead_letters=DeadLetters("dead"))
+    assert found["done"].positive
+    assert coordinator.partition("p").status is PartitionStatus.COMPLETED
+
+
+def test_s13_what_lost_attempts_wrote_is_no_dead_letter(deliver, published, journal, spark, monkeypatch):
+    """A file that no accepted summary names, in the directory of the dead letters."""
+    from airflow_coordination.spark.delivery import Delivery
+
+    real = Delivery._pass
+
+    def with_a_zombie(self, flagged, dead_letters):
+        Path(dead_letters.directory).mkdir(parents=True)
+        (Path(dead_letters.directory) / "part-zombie.json").write_text('{"key":"99"}\n')
+        return real(self, flagged, dead_letters)
+
+    monkeypatch.setattr(Delivery, "_pass", with_a_zombie)
+    deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, dead_letters=DeadLetters("dead"))
+    assert [row.key for row in published("dead")] == ["4"]
+
+
+def test_s13_a_table_holds_each_record_once(deliver, postgres_url):
+    url = postgres_url.replace("+psycopg", "")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create table flights (k bigint primary key, v text check (v <> 'bad'))")
+        sink = PostgresSink(url, table="flights", where="k <> 1")
+        sink.setup()
+        rows = [(each, "bad" if each == 7 else "v") for each in range(10)]
+        done = deliver(rows, {"table": sink}, dead_letters=DeadLetters("dead"))["done"]
+        assert done.accounting.sinks["table"] == SinkCounts(9, 8, 1, 0)
+        found = connection.execute("select k, lease_fence from flights order by k").fetchall()
+    assert found == [(k, 1) for k in (0, 2, 3, 4, 5, 6, 8, 9)]
+
+
+@pytest.fixture
+def once(spark, tmp_path):
+    """Records of which the condition ``r`` holds the first time they are read, and never again."""
+    from pyspark.sql import functions as fn
+
+    seen = tmp_path / "seen"
+
+    def first_time(_: int) -> bool:
+        first = not seen.exists()
+        seen.touch()
+        return first
+
+    return spark.range(1).select(
+        fn.col("id").alias("k"), fn.udf(first_time, "boolean").asNondeterministic()("id").alias("r")
+    )
+
+
+def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(deliver, once, coordinator, monkeypatch):
+    """The block's rows are counted by the footers of its files, what it was owed by the pass."""
+    monkeypatch.setattr(delivery, "_kept", lambda frame, several: nullcontext(frame))
+    done = deliver(once, {"some": Publish("some", where="r")})["done"]
+    assert not done.positive
+    assert done.problems == (
+        "the counts do not balance: sink 'some': owed 0 ≠ delivered 1 + dead-lettered 0 + failed 0; is the input the "
+        "same each time it is read?",
+    )
+    assert coordinator.partition("p").failures == 1
+
+
+def test_s13_what_spark_keeps_is_the_same_each_time(deliver, once):
+    assert deliver(once, {"some": Publish("some", where="r")})["done"].accounting.delivered == {"some": 1}
+
+
+@pytest.mark.timeout(120)
+def test_s13_expiry_cancels_the_jobs_and_is_negative(deliver, journal, coordinator, tmp_path):
+    released = tmp_path / "released"
+    try:
+        sinks = {"slow": Journal(str(journal), hangs_until=str(released))}
+        done = deliver(ROWS, sinks, acknowledgment_timeout=timedelta(seconds=3), check_keys=False)["done"]
+    finally:
+        released.touch()
+    assert (journal / "hangs").exists()
+    assert (done.positive, done.expired) == (False, True)
+    assert done.problems == ("it took longer than acknowledgment_timeout, 3 seconds",)
+    assert coordinator.partition("p").failures == 1
+
+
+def test_a_condition_that_is_null_is_false(deliver, journal):
+    done = deliver(ROWS, {"journal": Journal(str(journal), where="v = 'v'")}, drop={"odd": "v <> 'v'"})["done"]
+    assert (done.accounting.unrouted, done.accounting.dropped) == (1, {"odd": 0})
+
+
+def test_a_sink_that_raises_fails_the_job_with_its_error(deliver, coordinator):
+    deliver(ROWS, {"broken": Journal("/nowhere/at/all")})
+    assert "No such file or directory: '/nowhere/at/all/" in coordinator.partition("p").last_error
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (
+            [(1, "a"), (2, "b"), (1, "c")],
+            "key='k': is 1 in 2 records, so that sinks cannot tell them apart",
+        ),
+        ([(1, "a"), (None, "b"), (None, "c")], r"key='k': is null in 2 record\(s\), so that"),
+    ],
+)
+def test_keys_that_cannot_tell_records_apart(deliver, journal, rows, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        raise deliver(rows, {"journal": Journal(str(journal))})["error"]
+    assert written(journal) == []
+
+
+def test_keys_of_what_goes_to_blocks_only_may_be_null(deliver, journal):
+    sinks = {"clean": Publish("clean"), "journal": Journal(str(journal), where="k is not null")}
+    assert deliver([(1, "a"), (None, "b"), (None, "c")], sinks)["done"].positive
+
+
+@pytest.mark.parametrize(
+    ("sinks", "more", "problem"),
+    [
+        ({}, {}, "sinks={}: are none"),
+        ([Publish("a")], {}, r"sinks=.*: is no mapping"),
+        ({"a": "b"}, {}, r"sinks\['a'\]='b': is no sink\. Give Publish"),
+        ({"a\n": Publish("a")}, {}, "sinks='a.*': may hold printable ASCII"),
+        ({str(n): Publish(str(n)) for n in range(9)}, {}, "are more than 8. Deliver in two calls"),
+        ({"a": Publish("x"), "b": Publish("x")}, {}, "sinks='x': is the dataset of two sinks"),
+        ({"a": Publish("x")}, {"dead_letters": DeadLetters("x")}, "sinks='x': is the dataset of two sinks"),
+        ({"a": Publish("x", mode="add")}, {}, "mode='add': is not a mode"),
+        ({"a": Publish("x", format="xml")}, {}, "format='xml': is not a format"),
+        ({"a": Publish("x", where="nothing = 1")}, {}, r"sinks\['a'\].where='nothing = 1': cannot be evaluated: "),
+        ({"a": Publish("x", where="k + 1")}, {}, r"sinks\['a'\].where='k \+ 1': is bigint, not boolean"),
+        ({"a": Publish("x")}, {"drop": {"r": 7}}, r"drop\['r'\]=7: is int, not text"),
+        ({"a": Publish("x")}, {"drop": {"r": None}}, r"drop\['r'\]=None: is NoneType, not text"),
+        ({"a": Publish("x")}, {"drop": {"": "k = 1"}}, "drop='': is no name"),
+        ({"a": Publish("x")}, {"on_negative": "ignore"}, "on_negative='ignore': is no way to end a tenure"),
+        ({"a": Publish("x")}, {"acknowledgment_timeout": 7}, "acknowledgment_timeout=7: is int, not a timedelta"),
+    ],
+)
+def test_bad_arguments(deliver, sinks, more, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        raise deliver(ROWS, sinks, **more)["error"]
+
+
+@pytest.mark.parametrize("records", [[(1, "a")], None])
+def test_what_is_no_dataframe(run, records):
+    refused = []
+
+    def main(spark, lease):
+        with pytest.raises(InvalidInputError) as raised:
+            lease.deliver(records, "k", {"a": Publish("x")})
+        refused.append(str(raised.value))
+        return Complete()
+
+    run(main)
+    assert f"is {type(records).__name__}, not a DataFrame. Give spark.createDataFrame" in refused[0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ("1 as x", "key='k': is no column of the records. Give one of x"),
+        ("1 as k, 2 as k", "records='k': is the name of two columns"),
+        ("1 as k, 2 as __deliver_0", "records='__deliver_0': is a name that deliver needs itself"),
+    ],
+)
+def test_bad_columns(deliver, spark, columns, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        raise deliver(spark.sql(f"select {columns}"), {"a": Publish("x")})["error"]

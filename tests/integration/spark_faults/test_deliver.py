@@ -1,0 +1,94 @@
+"""What is delivered is exact, whatever executors, tasks and copies of tasks do; run by run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.leases import PartitionStatus
+from airflow_coordination.sinks import PostgresSink
+from airflow_coordination.spark import read_completed
+from tests.integration.spark.drivers import Task
+from tests.integration.spark_faults.events import Events, logging_events
+from tests.integration.spark_faults.test_executors import SPECULATION, cluster
+
+__all__ = ["cluster"]
+
+JOB = str(Path(__file__).parent / "jobs" / "deliver.py")
+NUMBERS = [number for number in range(800) if number % 10 != 3]
+REFUSED = {each for each in NUMBERS if each % 100 == 50}
+"""The table has a constraint that these do not keep."""
+TABLE = {each for each in NUMBERS if each % 10 != 1}
+FILES = {each for each in NUMBERS if each % 2 == 0}
+CLEAN = {each for each in NUMBERS if each % 5 == 0}
+GONE = {each for each in NUMBERS if each % 10 == 1 and each not in FILES | CLEAN}
+EXACT = Accounting(
+    read=800,
+    delivered_everywhere=800 - 80 - len(GONE) - len(REFUSED),
+    dropped={"three": 80},
+    unrouted=len(GONE),
+    dead_lettered=len(REFUSED),
+    sinks={
+        "table": SinkCounts(len(TABLE), len(TABLE) - len(REFUSED), len(REFUSED)),
+        "files": SinkCounts(len(FILES), len(FILES)),
+        "clean": SinkCounts(len(CLEAN), len(CLEAN)),
+    },
+)
+
+
+@pytest.fixture
+def database(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    url = postgres_url.replace("+psycopg", "")
+    monkeypatch.setenv("SINK_URL", url)
+    monkeypatch.setenv("SINK_DIRECTORY", str(tmp_path / "files"))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "create table records (record text primary key, partition text, number bigint check (number % 100 <> 50))"
+        )
+        PostgresSink(url, table="records").setup()
+        yield connection
+
+
+@pytest.mark.parametrize("runs", [3, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(3_000)])])
+def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
+    spark, task: Task, cluster: dict[str, str], database, tmp_path: Path, runs: int
+) -> None:
+    (log := tmp_path / "events").mkdir()
+    task.conf = cluster | SPECULATION | logging_events(log) | {"spark.task.maxFailures": "12"}
+    coordinator = task.coordinator()
+    keys = [f"run {number:02}" for number in range(runs)]
+    coordinator.create_partitions(keys)
+    driver = task.start(JOB, coordinator.get_next_partition(), max_leases=None)
+    assert driver.process.wait(timeout=60 + 50 * runs) == 0, driver.text()
+    assert coordinator.counts()[PartitionStatus.COMPLETED] == runs
+    check_faults(Events.of(log), keys)
+    for key in keys:
+        assert Accounting.from_json((task.signs / f"{key}.accounting").read_text()) == EXACT, key
+    expected = {(key, number): 1 for key in keys for number in TABLE - REFUSED}
+    assert Counter(database.execute("select partition, number from records").fetchall()) == expected
+    lines = [json.loads(line) for file in (tmp_path / "files").glob("*.jsonl") for line in file.open()]
+    assert Counter((line["partition"], line["number"]) for line in lines) == {(k, n): 1 for k in keys for n in FILES}
+    check_published(spark, task, keys)
+
+
+def check_published(spark, task: Task, keys: list[str]) -> None:
+    """The block and the dead letters have each record once."""
+    clean = read_completed(spark, store=task.store, source="flights", dataset="clean").collect()
+    assert Counter((row.partition, row.number) for row in clean) == {(key, n): 1 for key in keys for n in CLEAN}
+    dead = read_completed(spark, store=task.store, source="flights", dataset="dead").collect()
+    assert Counter((row.key, row.sink) for row in dead) == {(f"{key}-{n}", "table"): 1 for key in keys for n in REFUSED}
+    assert all("CheckViolation" in row.reason for row in dead)
+
+
+def check_faults(events: Events, keys: list[str]) -> None:
+    """Make sure that it did happen: an executor died in every run, a copy won in most, and tasks failed."""
+    for key in keys:
+        assert "ExecutorLostFailure" in events.failures(key), key
+    assert len(events.lost_executors()) >= len(keys)
+    assert any("ExceptionFailure" in events.failures(key) for key in keys)
+    assert sum(any(events.speculative(key)) for key in keys) * 2 > len(keys)

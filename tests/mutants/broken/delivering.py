@@ -1,0 +1,113 @@
+"""Mutants of acknowledgments, sinks and deliveries."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+
+def _set(test: str) -> Tested:
+    return Tested(f"tests/unit/acknowledgments/test_acknowledgment_set.py::test_s13_{test}")
+
+
+def _pass(test: str) -> Tested:
+    return Tested(f"tests/unit/sinks/test_task_pass.py::test_s13_{test}")
+
+
+def _table(test: str) -> Tested:
+    return Tested(f"tests/integration/sinks/test_postgres.py::{test}", postgresql=True)
+
+
+MUTANTS = (
+    Mutant(
+        "an unknown release counts",
+        "acknowledgments.acknowledgment_set",
+        "            if known is None or known.references < count:\n                return False\n",
+        "            if known is None or known.references < count:\n                self._result &= positive\n"
+        "                return False\n",
+        "S13: a duplicate release turns a delivered batch negative, as Data Prepper's does",
+        _set("scenario_34_a_duplicate_or_unknown_release_changes_nothing_mended"),
+    ),
+    Mutant(
+        "late releases count until somebody looks",
+        "acknowledgments.acknowledgment_set",
+        "        return self._status not in _WAITING or self._overdue()\n",
+        "        return self._status not in _WAITING\n",
+        "S13: a batch is acknowledged after its expiry, when somebody else may have it",
+        _set("scenario_38_a_late_release_is_harmless_also_before_anybody_looked"),
+    ),
+    Mutant(
+        "positions beyond a gap are safe",
+        "acknowledgments.checkpoints",
+        "            else:\n                return\n",
+        "            else:\n                self._batches.rotate(-1)\n                return\n",
+        "S13: progress is saved beyond records that nobody has acknowledged",
+        Tested(
+            "tests/unit/acknowledgments/test_checkpoints.py::"
+            "test_s13_scenario_45_a_negative_stops_at_the_last_good_position"
+        ),
+    ),
+    Mutant(
+        "a table without the fence",
+        "sinks.postgres",
+        '        "or target.{token} <= excluded.{token}"\n',
+        '        "or target.{token} <= excluded.{token} or true"\n',
+        "S13: an owner that lost its lease overwrites what its successor wrote",
+        _table("TestPostgres::test_s13_a_zombie_overwrites_nothing"),
+    ),
+    Mutant(
+        "a fence for all partitions",
+        "sinks.postgres",
+        '        "where target.{partition} is distinct from excluded.{partition} or target.{token} is null "\n',
+        '        "where target.{token} is null "\n',
+        "S13: tokens of two partitions are compared, and records are kept out for ever",
+        _table("test_s13_another_partition_s_token_does_not_keep_a_record_out"),
+    ),
+    Mutant(
+        "a redirection is followed",
+        "sinks.http",
+        "urllib.request.build_opener(_NoRedirection)",
+        "urllib.request.build_opener()",
+        "S13: a page for logging in is taken for a delivery",
+        Tested("tests/unit/sinks/test_http.py::test_s13_a_request_that_may_not_be_made_is_nobody_s_record"),
+    ),
+    Mutant(
+        "a sink that is away makes dead letters",
+        "sinks.task_pass",
+        "    return answer.kind is AnswerKind.REFUSED\n",
+        "    return answer.kind is not AnswerKind.DELIVERED\n",
+        "S13: an outage of a sink is answered with dead letters, and the source is told that all is well",
+        _pass("a_sink_that_is_away_makes_no_dead_letters"),
+    ),
+    Mutant(
+        "dead letters count before they are stored",
+        "sinks.task_pass",
+        "            self._tally.no_dead_letters()\n",
+        "            pass\n",
+        "S13: records are neither in their sink nor among the dead letters, and count as done",
+        _pass("dead_letters_that_cannot_be_stored_are_failures"),
+    ),
+    Mutant(
+        "a sink that cannot be closed has delivered",
+        "sinks.task_pass",
+        "            self._tally.not_safe(number)\n",
+        "            pass\n",
+        "S13: records of a file that was never stored count as delivered",
+        _pass("a_sink_that_cannot_be_closed_has_delivered_nothing"),
+    ),
+    Mutant(
+        "too few answers are enough",
+        "sinks.task_pass",
+        "        if len(answers) != len(bulk):\n",
+        "        answers += [Answer(AnswerKind.DELIVERED)] * (len(bulk) - len(answers))\n        if False:\n",
+        "S13: records that a sink says nothing about count as delivered",
+        _pass("fewer_answers_than_records_are_none"),
+    ),
+    Mutant(
+        "a good ending after a negative delivery",
+        "spark.deliveries",
+        '        if self._on_negative == "fail":\n            raise error\n',
+        '        if self._on_negative == "fail":\n            return outcome\n',
+        "S13: a partition completes although its records did not arrive",
+        Tested("tests/unit/spark/test_deliveries.py::test_s13_no_good_ending_after_a_negative_delivery"),
+    ),
+)

@@ -1,0 +1,36 @@
+"""Equal errors together."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.monitoring.parked_errors import ErrorGroup, grouped
+from airflow_coordination.monitoring.selection import Filter
+
+
+def parked(*errors):
+    return [
+        Partition(source="s|PARTITION", key=f"k{place}", status=PartitionStatus.CLOSED, last_error=error)
+        for place, error in enumerate(errors)
+    ]
+
+
+def test_numbers_and_addresses_make_no_difference():
+    more = ("no file 2014-12\nat line 3", "no file 2013-02")
+    assert grouped(parked("no file 2013-01", "OutOfMemory at 0x7f3a", None, *more)) == [
+        ErrorGroup("no file 2013-01", "no file 201", 3, "k0"),
+        ErrorGroup("OutOfMemory at 0x7f3a", "OutOfMemory at 0x7f3a", 1, "k1"),
+        ErrorGroup("without an error", "", 1, "k2"),
+    ]
+
+
+@given(st.lists(st.none() | st.text("ab 12\n\x1b", max_size=8), max_size=30))
+def test_every_one_is_counted_once_and_found_by_what_is_common(errors):
+    partitions = parked(*errors)
+    groups = grouped(partitions)
+    assert sum(group.number for group in groups) == len(errors)
+    for group in groups:
+        assert group.error.isprintable()
+        found = [each for each in partitions if Filter(error_like=group.like or None).finds(each)]
+        assert len(found) >= group.number

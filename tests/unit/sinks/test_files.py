@@ -1,0 +1,104 @@
+"""Files of JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.outputs import OutputError
+from airflow_coordination.sinks import FileSink
+from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "export"
+
+
+def visible(directory: Path) -> list[Path]:
+    return sorted(file for file in directory.glob("*") if not file.name.startswith("_"))
+
+
+class TestJson(SinkConformance):
+    bad_record: ClassVar = {"id": 3, "value": float("nan")}
+
+    @pytest.fixture
+    def sink(self, directory):
+        return FileSink(str(directory))
+
+    @pytest.fixture
+    def stored(self, directory):
+        def stored():
+            lines = [line for file in visible(directory) for line in file.read_text().splitlines()]
+            return [(record["id"], record["value"]) for record in map(json.loads, lines)]
+
+        return stored
+
+
+class TestParquet(SinkConformance):
+    @pytest.fixture
+    def sink(self, directory):
+        return FileSink(str(directory), format="parquet")
+
+    @pytest.fixture
+    def stored(self, directory):
+        def stored():
+            rows = [row for file in visible(directory) for row in pq.read_table(file).to_pylist()]
+            return [(row["id"], row["value"]) for row in rows]
+
+        return stored
+
+
+def test_values_have_a_form_in_json(directory):
+    record = {
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "on": date(2026, 1, 2),
+        "n": Decimal("1.50"),
+        "b": b"\x00",
+        "u": "é",
+    }
+    deliver(FileSink(str(directory)), [record])
+    [file] = visible(directory)
+    line = '{"at":"2026-01-02T00:00:00+00:00","on":"2026-01-02","n":"1.50","b":"AA==","u":"é"}\n'
+    assert file.read_text() == line
+
+
+def test_the_name_tells_the_fence_and_nothing_is_left_beside(directory):
+    deliver(FileSink(str(directory)), [{"id": 1}], sink_task(fence="7-3f9c"))
+    assert [file.name for file in directory.iterdir()] == ["part-7-3f9c-d1-a1.jsonl"]
+
+
+def test_another_delivery_s_pending_files_stay(directory):
+    """It may be another partition's, at work."""
+    sink = FileSink(str(directory))
+    other = sink.open(sink_task(delivery="d2"))
+    other.write([{"id": 2}])
+    deliver(sink, [{"id": 1}])
+    sink.accept("d2", [other.close()])
+    assert len(visible(directory)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"directory": ""}, "output_root='': is no address"),
+        ({"format": "xml"}, "format='xml': is no format of this sink. Give 'json' or 'parquet'"),
+        ({"bulk_records": 0}, "bulk_records=0: is not a positive whole number"),
+    ],
+)
+def test_bad_arguments(arguments, named):
+    with pytest.raises(InvalidInputError, match=named):
+        FileSink(**{"directory": "/tmp/x"} | arguments)
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="write a file"):
+        FileSink(str(tmp_path / "file")).open(sink_task()).write([{"id": 1}])

@@ -1,0 +1,172 @@
+"""The bulk end point over HTTP, against a real server on this machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import pytest
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.known_secrets import without_known
+from airflow_coordination.sinks import HttpSink
+from airflow_coordination.sinks.protocol import AnswerKind
+from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+
+SOON = timedelta(milliseconds=300)
+
+
+class Server(ThreadingHTTPServer):
+    """Takes records, but none whose value is "bad".
+
+    :ivar script: what it does with the next requests before it becomes itself again: a status, or "cut", or "hang".
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script: list[int | str] = []
+        self.taken: list[dict] = []
+        self.requests: list[dict] = []
+        self.released = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/bulk"
+
+    def handle_error(self, *_) -> None:
+        """A client that has gone is no error here."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        records = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append({"headers": dict(self.headers), "records": records})
+        todo = self.server.script.pop(0) if self.server.script else self._judge(records)
+        if todo == "hang":
+            self.server.released.wait(30)
+        if isinstance(todo, str):
+            self.close_connection = True
+            return
+        if todo == 201:
+            self.server.taken += records
+        self.send_response(todo)
+        if 300 <= todo < 400:
+            self.send_header("Location", f"{self.server.url}/login")
+        self.end_headers()
+        self.wfile.write(b"" if todo == 201 else b"it says why")
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def _judge(self, records: list[dict]) -> int:
+        return 422 if any(record.get("value") == "bad" for record in records) else 201
+
+    def log_message(self, *_) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.released.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def sink(server):
+    return HttpSink(server.url, timeout=timedelta(seconds=5))
+
+
+class TestHttp(SinkConformance):
+    bad_record: ClassVar = {"id": 3, "value": "bad"}
+
+    @pytest.fixture
+    def sink(self, sink):
+        return sink
+
+    @pytest.fixture
+    def stored(self, server):
+        return lambda: [(record["id"], record["value"]) for record in server.taken]
+
+
+RECORDS = [{"id": number, "value": "x"} for number in range(4)]
+
+
+@pytest.mark.parametrize("trouble", [429, 503, 408, "cut"])
+def test_s13_what_is_transient_is_repeated(server, sink, trouble):
+    server.script = [trouble, trouble]
+    assert [answer.kind for answer in deliver(sink, RECORDS)] == [AnswerKind.DELIVERED] * 4
+    assert (len(server.requests), server.taken) == (3, RECORDS)
+
+
+def test_s13_a_request_that_is_never_answered_is_given_up(server):
+    server.script = ["hang"] * 100
+    answers = deliver(HttpSink(server.url, timeout=timedelta(milliseconds=100), retry_for=SOON), RECORDS)
+    assert {answer.kind for answer in answers} == {AnswerKind.FAILED}
+    assert "timed out" in answers[0].reason
+
+
+def test_s13_an_end_point_that_is_away_is_no_refusal(server):
+    server.script = [503] * 1_000
+    answers = deliver(HttpSink(server.url, retry_for=SOON), RECORDS)
+    assert {(answer.kind, answer.reason) for answer in answers} == {
+        (AnswerKind.FAILED, "503 Service Unavailable: it says why")
+    }
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 401, 403, 404])
+def test_s13_a_request_that_may_not_be_made_is_nobody_s_record(server, sink, status):
+    server.script = [status]
+    answers = deliver(sink, RECORDS)
+    assert {answer.kind for answer in answers} == {AnswerKind.FAILED}
+    assert len(server.requests) == 1, "there is no use in halving the bulk"
+
+
+def test_the_records_that_are_to_blame_are_found(server, sink):
+    records = [{"id": number, "value": "bad" if number in (3, 90) else "x"} for number in range(100)]
+    answers = deliver(sink, [*records, {"id": 100, "value": float("nan")}])
+    assert [number for number, answer in enumerate(answers) if answer.kind is AnswerKind.REFUSED] == [3, 90, 100]
+    assert (len(server.taken), answers[3].reason) == (98, "422 Unprocessable Entity: it says why")
+
+
+def test_requests_tell_partition_and_fence(server):
+    sink = HttpSink(server.url, headers={"Authorization": "Bearer secret-of-the-sink"})
+    deliver(sink, RECORDS, sink_task(token=8, partition_id="store/s/ä\n"))
+    headers = server.requests[0]["headers"]
+    assert (headers["X-Lease-Fence"], headers["X-Lease-Partition"]) == ("8", "store/s/\\xe4\\n")
+    assert headers["Authorization"] == "Bearer secret-of-the-sink"
+
+
+def test_x4_headers_are_in_no_text():
+    sink = HttpSink("http://host/", headers={"Authorization": "Bearer secret-of-another"})
+    assert "secret" not in repr(sink)
+    assert "secret-of-another" not in without_known("Bearer secret-of-another")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"url": "ftp://host/"}, "is no address of HTTP. Give http"),
+        ({"url": None}, "is no address of HTTP"),
+        ({"url": "http://me:hunter2@host/"}, r"url='\*\*\*': holds a user's name or password"),
+        ({"timeout": timedelta(0)}, "timeout=.*is zero"),
+        ({"retry_for": timedelta(-1)}, "retry_for=.*is negative"),
+        ({"bulk_records": 0}, "bulk_records=0"),
+    ],
+)
+def test_bad_arguments(arguments, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        HttpSink(**{"url": "http://host/"} | arguments)

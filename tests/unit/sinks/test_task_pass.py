@@ -1,0 +1,197 @@
+"""One Spark task's pass, without Spark: real Arrow batches in, one row out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pytest
+
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
+from airflow_coordination.sinks.dead_letters import DeadLetterFiles
+from airflow_coordination.sinks.tally import Tally, added_up
+from airflow_coordination.sinks.task_pass import TaskPass
+from airflow_coordination.testing.sinks import sink_task
+
+
+@dataclass
+class Collecting:
+    """A sink that answers as it is told.
+
+    :param answers: by record id.
+    :param too_few: answers that it leaves out.
+    """
+
+    answers: dict[int, Answer] = field(default_factory=dict)
+    too_few: int = 0
+    fails_to_close: bool = False
+    where: str | None = None
+    bulk_records: int = 2
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
+    bulks: list[list[int]] = field(default_factory=list)
+    closed: int = 0
+
+    def open(self, task: SinkTask) -> Collecting:
+        assert task.schema.names == ["id", "value"]
+        return self
+
+    def write(self, records: Sequence[Record]) -> Sequence[Answer]:
+        ids = [record["id"] for record in records]
+        self.bulks.append(ids)
+        return [self.answers.get(each, DELIVERED) for each in ids][self.too_few :]
+
+    def close(self) -> str | None:
+        self.closed += 1
+        if self.fails_to_close:
+            raise OSError("no space left")
+        return None
+
+
+def batch(ids: Sequence[int], *flags: Sequence[bool]) -> pa.RecordBatch:
+    columns = {"id": list(ids), "value": ["v"] * len(ids)}
+    return pa.RecordBatch.from_pydict(columns | {f"__deliver_{n}": list(flag) for n, flag in enumerate(flags)})
+
+
+def run(*batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None) -> tuple[Accounting, Tally]:
+    names = tuple(f"s{n}" for n in range(len(sinks)))
+    one_pass = TaskPass(sink_task(schema=None), 2, reasons, names, tuple(sinks), dead_letters)
+    [row] = one_pass(iter(batches))
+    tally = Tally.from_json(row.column("summary")[0].as_py())
+    accounting = tally.accounting(names, [f"r{n}" for n in range(reasons)])
+    assert accounting.imbalances() == []
+    return accounting, tally
+
+
+ALL, NONE = [True] * 4, [False] * 4
+
+
+def test_s13_each_record_goes_where_its_conditions_say():
+    first, second = Collecting(), Collecting()
+    drop = [True, False, False, False]
+    found, _ = run(batch(range(4), drop, ALL, [True, True, False, False]), sinks=[first, second], reasons=1)
+    assert (first.bulks, second.bulks) == ([[1, 2], [3]], [[1]])
+    assert found == Accounting(
+        read=4,
+        delivered_everywhere=3,
+        dropped={"r0": 1},
+        sinks={"s0": SinkCounts(3, 3), "s1": SinkCounts(1, 1)},
+    )
+
+
+def test_a_record_is_dropped_once_for_the_first_reason_that_holds():
+    found, _ = run(batch(range(4), ALL, [True, False, True, False], ALL), sinks=[Collecting()], reasons=2)
+    assert (found.dropped, found.delivered_everywhere) == ({"r0": 4, "r1": 0}, 0)
+
+
+def test_s13_unrouted_is_done_by_that_name():
+    found, _ = run(batch(range(4), NONE), sinks=[Collecting()])
+    assert (found.unrouted, found.done) == (4, 4)
+
+
+def test_s13_one_refusal_makes_the_record_failed_and_only_it():
+    sinks = [Collecting(answers={2: refused("bad date")}), Collecting()]
+    found, tally = run(batch(range(4), ALL, ALL), sinks=sinks)
+    assert (found.failed, found.delivered_everywhere) == (1, 3)
+    assert found.sinks == {"s0": SinkCounts(4, 3, 0, 1), "s1": SinkCounts(4, 4)}
+    assert tally.errors == {0: "bad date"}
+
+
+def test_s13_a_refusal_is_done_once_it_is_a_dead_letter(tmp_path):
+    sinks = [Collecting(answers={2: refused("bad date")}), Collecting(answers={2: refused("too long")})]
+    found, tally = run(batch(range(4), ALL, ALL), sinks=sinks, dead_letters=DeadLetterFiles(str(tmp_path)))
+    assert (found.failed, found.dead_lettered, found.delivered_everywhere) == (0, 1, 3)
+    [file] = tally.dead_letter_files
+    letters = [json.loads(line) for line in (tmp_path / file).read_text().splitlines()]
+    assert [(each["key"], each["sink"], each["reason"]) for each in letters] == [
+        ("2", "s0", "bad date"),
+        ("2", "s1", "too long"),
+    ]
+    assert json.loads(letters[0]["record"]) == {"id": 2, "value": "v"}
+
+
+def test_s13_a_sink_that_is_away_makes_no_dead_letters(tmp_path):
+    """Its records will be taken another time."""
+    sinks = [Collecting(answers={each: failed("429") for each in range(4)})]
+    found, tally = run(batch(range(4), ALL), sinks=sinks, dead_letters=DeadLetterFiles(str(tmp_path)))
+    assert (found.failed, tally.dead_letter_files, tally.errors) == (4, [], {0: "429"})
+    assert sinks[0].bulks == [[0, 1]], "after its patience is over it is not asked for every further bulk"
+
+
+def test_s13_fewer_answers_than_records_are_none():
+    found, tally = run(batch(range(4), ALL), sinks=[Collecting(too_few=1)])
+    assert (found.failed, found.sinks["s0"].delivered) == (4, 0)
+    assert tally.errors == {0: "the sink answered for 1 of 2 records"}
+
+
+def test_s13_a_sink_that_cannot_be_closed_has_delivered_nothing():
+    sinks = [Collecting(fails_to_close=True), Collecting()]
+    found, tally = run(batch(range(4), [True, True, False, False], ALL), sinks=sinks)
+    assert (found.failed, found.sinks) == (2, {"s0": SinkCounts(2, 0, 0, 2), "s1": SinkCounts(4, 4)})
+    assert tally.errors == {0: "OSError: no space left"}
+    assert sinks[1].closed == 1
+
+
+def test_s13_dead_letters_that_cannot_be_written_are_failures(tmp_path):
+    (tmp_path / "file").write_text("")
+    sinks = [Collecting(answers={2: refused("bad date"), 3: refused("bad date")})]
+    place = DeadLetterFiles(str(tmp_path / "file"))
+    found, tally = run(batch(range(4), ALL), sinks=sinks, dead_letters=place)
+    assert (found.failed, found.dead_lettered) == (2, 0)
+    assert "write a file" in tally.errors[-1]
+
+
+class FullDisk(DeadLetterFiles):
+    """Takes every letter, and cannot store the file."""
+
+    def open(self, task: SinkTask):
+        writer = super().open(task)
+
+        def close() -> None:
+            raise OSError("no space left on device")
+
+        writer.close = close
+        return writer
+
+
+def test_s13_dead_letters_that_cannot_be_stored_are_failures(tmp_path):
+    sinks = [Collecting(answers={2: refused("bad date")}), Collecting()]
+    found, tally = run(batch(range(4), ALL, ALL), sinks=sinks, dead_letters=FullDisk(str(tmp_path)))
+    assert (found.failed, found.dead_lettered, found.sinks["s0"]) == (1, 0, SinkCounts(4, 3, 0, 1))
+    assert (tally.dead_letter_files, tally.errors[-1]) == ([], "OSError: no space left on device")
+
+
+def test_a_block_is_owed_and_not_written_here():
+    found, _ = run(batch(range(4), ALL, NONE), sinks=[None, Collecting()])
+    assert found.sinks == {"s0": SinkCounts(4, 4), "s1": SinkCounts()}
+
+
+def test_a_task_without_records_counts_nothing():
+    sink = Collecting()
+    found, _ = run(sinks=[sink])
+    assert (found, sink.closed) == (Accounting(sinks={"s0": SinkCounts()}), 0)
+
+
+def test_accepted_tasks_add_up():
+    tallies = []
+    for start in range(3):
+        sinks = [Collecting(answers={1: refused(f"bad {start}")})]
+        tallies.append(run(batch(range(start, start + 4), ALL), sinks=sinks)[1])
+    total = added_up(tallies, 1, 0)
+    assert total.accounting(["s0"], []).sinks["s0"] == SinkCounts(12, 10, 0, 2)
+    assert total.errors == {0: "bad 0"}
+
+
+def test_an_answer_keeps_a_short_printable_reason():
+    assert refused("a\nb" + "x" * 400).reason == "a\\nb" + "x" * 296
+    assert len(failed("x" * 400).reason) == 300
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_all_eight_sinks_fit(number):
+    sinks = [Collecting(answers={1: refused("bad")} if n == number else {}) for n in range(8)]
+    found, _ = run(batch(range(4), *[ALL] * 8), sinks=sinks)
+    assert found.sinks[f"s{number}"] == SinkCounts(4, 3, 0, 1)
+    assert found.failed == 1
