@@ -52,7 +52,11 @@ def _context(args: argparse.Namespace) -> CommandContext:
 def _places() -> AirflowPlaces:
     from airflow.configuration import conf
 
-    return AirflowPlaces(Path(conf.get("core", "dags_folder")), conf.get("coordination", "board_connections"))
+    return AirflowPlaces(
+        Path(conf.get("core", "dags_folder")),
+        conf.get("coordination", "board_connections"),
+        conf.get("api", "base_url", fallback=None),
+    )
 
 
 def _around(conn_id: str) -> Iterable[Finding]:

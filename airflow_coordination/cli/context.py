@@ -20,16 +20,18 @@ class AirflowPlaces:
 
     :param dags_folder: where its DAG files are.
     :param board_connections: whose stores its page Partitions shows.
+    :param base_url: where its UI is, ``[api] base_url``; ``None`` where that is not set.
     """
 
     dags_folder: Path
     board_connections: str
+    base_url: str | None = None
 
 
 def places_without_airflow() -> AirflowPlaces:
     """Return what holds where a command does not run within Airflow."""
     shown = os.environ.get("AIRFLOW__COORDINATION__BOARD_CONNECTIONS", "coordination_default")
-    return AirflowPlaces(Path.cwd() / "dags", shown)
+    return AirflowPlaces(Path.cwd() / "dags", shown, os.environ.get("AIRFLOW__API__BASE_URL"))
 
 
 class CommandContext:

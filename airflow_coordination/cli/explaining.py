@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import print_rows, say
+from airflow_coordination.cli.task_log import last_task_log
 from airflow_coordination.leases import Reason
 
 
@@ -15,8 +16,11 @@ def explain(context: CommandContext, args: Namespace) -> int:
 
     The table leaves the command to a line of its own, so that it can be copied.
     """
-    said = asdict(context.coordinator(args.source, args.partition_prefix).explain(args.key))
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    said = asdict(coordinator.explain(args.key))
     command = said.pop("command") if args.output == "table" else None
+    known = said["reason"] is not Reason.ABSENT
+    said["log"] = last_task_log(context, coordinator, coordinator.partition(args.key)) if known else None
     print_rows([{"field": name, "value": value} for name, value in said.items()], args.output)
     if command:
         say(f"Type: {command}")

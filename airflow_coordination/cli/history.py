@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.task_log import task_log
 from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.leases.fence import Owner
@@ -23,14 +24,14 @@ def print_history(context: CommandContext, args: Namespace) -> None:
     found = timeline(coordinator, args.key, check_limit(args.limit))
     if not found.events:
         raise PartitionNotFoundError(args.key, args.source)
-    print_rows([_row(event) for event in found.events], args.output)
+    print_rows([_row(context, event) for event in found.events], args.output)
     if not keeps_history(context.store):
         say("This store keeps no history: of each partition the last eight endings are known, without owner and start.")
     elif sum(event.tenure is not None for event in found.events) == args.limit:
         say(f"There may be more. These are the newest {args.limit} tenures; ask for more with --limit")
 
 
-def _row(event: Event) -> Row:
+def _row(context: CommandContext, event: Event) -> Row:
     task = Owner(event.who).instance if event.who else None
     tenure = event.tenure
     return {
@@ -42,6 +43,8 @@ def _row(event: Event) -> Row:
         "run": task and task.run,
         "rows": (tenure and tenure.rows) or None,
         "spark": event.owner_facts.get("application"),
+        "spark_ui": event.owner_facts.get("url"),
         "why": event.why,
         "fence": str(tenure.fence) if tenure else None,
+        "log": task_log(context, event.who),
     }

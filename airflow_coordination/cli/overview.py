@@ -9,6 +9,7 @@ from datetime import timedelta
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.queries import chosen, registered
+from airflow_coordination.cli.task_log import task_log
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.explaining.wording import ahead, holder
 from airflow_coordination.leases.names import check_limit, compose_source
@@ -43,7 +44,7 @@ def print_owners(context: CommandContext, args: Namespace) -> None:
         coordinator = context.coordinator(source, prefix)
         prefix = coordinator.partition_prefix
         page = owners(context.store, compose_source(source, prefix, "PARTITION"), limit - len(rows), args.after)
-        rows += [_held(source, prefix, each) for each in page.held]
+        rows += [_held(context, source, prefix, each) for each in page.held]
         more = page.after
         if more is not None or len(rows) == limit:
             break
@@ -53,7 +54,7 @@ def print_owners(context: CommandContext, args: Namespace) -> None:
         _say_supplier(context, args.source, prefix)
 
 
-def _held(source: str, prefix: str | None, held: Holding) -> Row:
+def _held(context: CommandContext, source: str, prefix: str | None, held: Holding) -> Row:
     task = held.task
     return {
         "source": source,
@@ -67,6 +68,7 @@ def _held(source: str, prefix: str | None, held: Holding) -> Row:
         "seconds_left": None if held.left is None else held.left // _SECOND,
         "spark": held.facts.get("application"),
         "spark_ui": held.facts.get("url"),
+        "log": task_log(context, held.owner),
     }
 
 

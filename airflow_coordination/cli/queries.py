@@ -8,6 +8,7 @@ from datetime import datetime
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import filter_of
+from airflow_coordination.cli.task_log import last_task_logs
 from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
@@ -53,7 +54,8 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     page, after = listed(coordinator, filter_of(args), args.after, check_limit(args.limit))
     now = context.store.now()
-    print_rows([summary(partition, now) for partition in page], args.output)
+    logs = last_task_logs(context, coordinator, page)
+    print_rows([{**summary(partition, now), "log": logs.get(partition.key)} for partition in page], args.output)
     if after is not None:
         say(f"There are more. These are the first {len(page)}; go on with --after={quoted(after)}")
 

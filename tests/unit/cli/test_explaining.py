@@ -53,6 +53,7 @@ def test_a_program_reads_every_field(explain, output, load):
         "sentence": SENTENCE,
         "next": None,
         "command": COMMAND,
+        "log": None,
     }
 
 
