@@ -63,26 +63,15 @@ _FILTER: Final = (
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
     _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
 )
-_PEOPLE: Final = (
-    SOURCE,
-    PREFIX,
-    KEYS,
-    *_FILTER,
-    _option("--why", required=True, help="The reason, kept in the partition's history"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
-    _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
-    OUTPUT,
-)
-_OF_A_SOURCE: Final = (
-    SOURCE,
-    PREFIX,
+_ASKED_FOR: Final = (
     _option("--why", required=True, help="The reason, kept in the audit"),
     _option("--by", help="Who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
     OUTPUT,
 )
+_PEOPLE: Final = (SOURCE, PREFIX, KEYS, *_FILTER, *_ASKED_FOR)
+_OF_A_SOURCE: Final = (SOURCE, PREFIX, *_ASKED_FOR)
 _PAGING: Final = (
     _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
     _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
