@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.names import was_copied
@@ -130,10 +130,14 @@ def collect(
     :param partition_prefix: the source's prefix; the store's own by default.
     :param unmarked_are_own: take ``unmarked`` directories for this store's. Say so only if no other store ever wrote
         this source below this root: what another one published there would be deleted.
-    :raises InvalidInputError: for a negative ``older_than``.
+    :raises InvalidInputError: for an ``older_than`` that is negative or none, and for a store that is not open.
     :raises OutputError: when the storage cannot be used, or something may not be deleted; what may be, is.
     """
-    positive("older_than", older_than, zero=True)
+    if positive("older_than", older_than, zero=True) is None:
+        remedy = "Give a timedelta; zero takes every attempt that is over"
+        raise InvalidInputError("older_than", None, "is no duration", remedy)
+    if isinstance(store, str):
+        raise InvalidInputError("store", store, "is an address, not a store", "Give open_store(…) of it")
     root = attempts_root(normal_root(output_root))
     collection = _Collection(
         store, source_identifier(store, source, partition_prefix), root, older_than, unmarked_are_own=unmarked_are_own

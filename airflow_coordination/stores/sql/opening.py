@@ -17,12 +17,20 @@ _DRIVERS = {"sqlite": "sqlite", "sqlite+pysqlite": "sqlite", "postgresql": "psyc
 
 
 def _url(text: str, options: dict[str, Any]) -> DatabaseUrl:
-    """Return the URL with the configured options in its query, so that the URL says it all."""
+    """Return the URL with the configured options in its query, so that the URL says it all.
+
+    :raises SettingsError: when no store can be there, or an option is said otherwise than in ``options``.
+    """
     url = read_url(text)
     if url.scheme not in _DRIVERS:
         known = "sqlite:////path or postgresql+psycopg://user@host/database"
         raise SettingsError("store", public_address(text), f"names the driver {url.scheme!r}", f"Use {known}")
-    return url.with_query({name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None})
+    given = {name: str(options[name]) for name in SQL_OPTIONS[1:] if options.get(name) is not None}
+    for name, value in given.items():
+        if url.query.get(name, value) != value:
+            problem = f"is said twice: the URL has {url.query[name]!r}, the configuration beside it {value!r}"
+            raise SettingsError(f"store.{name}", value, problem, "Say it in one place")
+    return url.with_query(given)
 
 
 def open_sql_store(text: str, options: dict[str, Any], clock: Clock | None) -> SqlStore:

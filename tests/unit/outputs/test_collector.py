@@ -425,3 +425,17 @@ def test_e2_published_output_survives_whatever_its_root_is_called(
     assert (found.blocks, exists(loser)) == (1, False)
     assert len(published_manifests(coordinator.store, "flights", "clean")) == 2
     assert [exists(block) for block in blocks] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"older_than": None}, r"older_than=None: is no duration\. Give a timedelta"),
+        ({"older_than": timedelta(seconds=-1)}, "older_than=.*: is negative"),
+        ({"store": "memory://"}, r"store='memory://': is an address, not a store\. Give open_store\(…\) of it"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(tmp_path, changes, said):
+    told = {"store": open_store("memory://"), "source": "flights", "output_root": tmp_path, **changes}
+    with pytest.raises(InvalidInputError, match=said):
+        collect(**told)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL, make_url
 
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.database_url import DatabaseUrl, read_url
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=12)
@@ -90,3 +92,13 @@ def test_an_option_given_twice_is_refused() -> None:
 
 def test_a_password_is_not_in_what_a_developer_sees() -> None:
     assert "s3cret" not in repr(read_url("postgresql://u:s3cret@h/d?password=s3cret"))
+
+
+@pytest.mark.parametrize("scheme", ["sqlite:////tmp/c.db", "postgresql+psycopg://u@h/d"])
+def test_an_option_that_is_said_twice_is_refused_unless_it_is_the_same(scheme):
+    """Settings held twice: the mapping won in silence."""
+    told = {"url": f"{scheme}?history_retention=7", "history_retention": 7}
+    open_store({"source_coordination": {"store": {"sql": told}}}).close()
+    said = r"store\.history_retention='30': is said twice: the URL has '7', the configuration beside it '30'. Say it in"
+    with pytest.raises(SettingsError, match=said):
+        open_store({"source_coordination": {"store": {"sql": told | {"history_retention": 30}}}})
