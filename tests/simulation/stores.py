@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
+from unittest.mock import patch
 
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
@@ -140,7 +141,8 @@ class DynamoDBSetup:
     behind, is_exact, hears_of_a_pause_within = 2.0, False, ASKED_AGAIN
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
-        creating.PARALLEL = 1  # type: ignore[misc]
+        self._one_at_a_time = patch.object(creating, "PARALLEL", 1)
+        self._one_at_a_time.start()
         self._network, self._random = network, source
         lag = source.choice((0.0, 0.5, LONGEST_LAG))
         self._engine = Engine(WorldClock(world).now, lambda: source.random() * lag)
@@ -166,7 +168,8 @@ class DynamoDBSetup:
         return there
 
     def close(self) -> None:
-        """Do nothing: it goes with the run."""
+        """Let what runs in this process afterwards be parallel again; the engine goes with the run."""
+        self._one_at_a_time.stop()
 
 
 MakeStore = Callable[[World, Network, random.Random], StoreSetup]

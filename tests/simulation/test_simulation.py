@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.stores.dynamodb import creating
 from airflow_coordination.testing.history import Kind
 from tests.share import SHARE
 from tests.simulation.__main__ import replay
@@ -50,6 +51,13 @@ def _check_floor(whole: Tally) -> None:
 def test_one_seed_is_one_run(store: str) -> None:
     """Whatever else is done meanwhile, a seed that fails fails again."""
     assert _history(store, 11) == _history(store, 11)
+
+
+def test_a_run_leaves_the_process_as_it_was() -> None:
+    """It was not so once, and a test that needs two requests at a time failed in whatever process came after."""
+    before = creating.PARALLEL
+    _history("dynamodb", 11)
+    assert creating.PARALLEL == before > 1
 
 
 def _history(store: str, seed: int) -> list[str]:
