@@ -16,7 +16,7 @@ FAST := not (slow or postgres or spark or system or dynamodb)
 # Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
 NOT_FAST := --ignore tests/unit --ignore tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
-TIMED := tests/system tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py
+TIMED := tests/system tests/browser tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py
 
 .PHONY: help
 help: ## Show what there is to make
@@ -38,7 +38,7 @@ SECONDS := 15
 
 .PHONY: test
 test: .venv/ready ## Everything that CI runs
-	@scripts/system_packages.sh java postgresql pgbouncer
+	@scripts/system_packages.sh java postgresql pgbouncer chromium
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target lint test-without-airflow engines
 	@$(MAKE) --no-print-directory test-suite
 

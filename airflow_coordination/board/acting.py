@@ -39,7 +39,7 @@ from airflow_coordination.monitoring.summaries import summary
 
 ROWS: Final = 2_000
 """So many partitions one request reads."""
-_UNKNOWN: Final = "It is not known whether this was done: the store's answer was lost. Look at the partition again."
+UNKNOWN: Final = "It is not known whether this was done: the store's answer was lost. Look at it again."
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +58,7 @@ def dry_run(user: BaseUser, asked: DryRunRequest) -> DryRunResult:
     :raises InvalidInputError: when the request names neither partitions nor a filter, or both.
     """
     action = Action(asked.action)
-    with _open_to_act(user, asked.store, asked.source) as (store, coordinator):
+    with open_to_act(user, asked.store, asked.source) as (store, coordinator):
         found = _selected(coordinator, asked)
         matching, meant = asked.matching + found.matching, asked.meant + len(found.partitions)
         tried = list(each(found.partitions, lambda one: coordinator.check_action(action, one)))
@@ -83,7 +83,7 @@ def act(user: BaseUser, asked: ActionRequest) -> ActionResult:
     :raises InvalidInputError: when no reason is given.
     """
     by, action = user.get_name() or user.get_id(), Action(asked.action)
-    with _open_to_act(user, asked.store, asked.source) as (_, coordinator):
+    with open_to_act(user, asked.store, asked.source) as (_, coordinator):
 
         def do(meant: Meant) -> None:
             seen = as_counted(coordinator, action, meant.key, meant.stamp)
@@ -105,7 +105,12 @@ def act(user: BaseUser, asked: ActionRequest) -> ActionResult:
 
 
 @contextmanager
-def _open_to_act(user: BaseUser, connection: str, source: str) -> Iterator[tuple[PartitionStore, SourceCoordinator]]:
+def open_to_act(user: BaseUser, connection: str, source: str) -> Iterator[tuple[PartitionStore, SourceCoordinator]]:
+    """Open a store at a source that the user may change.
+
+    :raises NotVisibleError: when the user does not see such a source.
+    :raises MayNotActError: when the user may not change it.
+    """
     with open_visible(user, connection, source) as (store, seen):
         if not seen.may_act:
             raise MayNotActError
@@ -143,4 +148,4 @@ def _samples(store: PartitionStore, action: Action, found: Selection) -> list[Sa
 
 
 def _refusal(of: Partition | Meant, error: CoordinationError) -> Refusal:
-    return Refusal(key=of.key, reason=_UNKNOWN if isinstance(error, OutcomeUnknownError) else str(error))
+    return Refusal(key=of.key, reason=UNKNOWN if isinstance(error, OutcomeUnknownError) else str(error))

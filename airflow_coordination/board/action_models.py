@@ -11,6 +11,8 @@ from airflow_coordination.board.models import PartitionRow, State
 
 MOST_KEYS: Final = 25
 """So many partitions one request names: more would take longer than a second on a slow store."""
+_Why = Annotated[str, Field(max_length=1000)]
+_Stamp = Annotated[str, Field(max_length=64)]
 _Text = Annotated[str, Field(min_length=1, max_length=2048)]
 
 
@@ -59,7 +61,7 @@ class Meant(Sent):
     """A partition as it was counted: ``stamp`` says what it was, and is given back with the action."""
 
     key: _Text
-    stamp: Annotated[str, Field(max_length=64)]
+    stamp: _Stamp
 
 
 class Refusal(BaseModel):
@@ -99,7 +101,7 @@ class ActionRequest(Sent):
     store: str
     source: str
     action: OfferedAction
-    why: Annotated[str, Field(max_length=1000)]
+    why: _Why
     meant: Annotated[list[Meant], Field(min_length=1, max_length=MOST_KEYS)]
 
 
@@ -109,3 +111,33 @@ class ActionResult(BaseModel):
     done: int
     refusals: list[Refusal]
     problem: str | None = None
+
+
+class PauseDryRunRequest(Sent):
+    """Whether a whole source is to be paused, or to go on."""
+
+    store: str
+    source: str
+    paused: bool
+
+
+class PauseDryRunResult(BaseModel):
+    """What it would mean, and why it would be refused. ``stamp`` says what the pause was, and is given back with it."""
+
+    sentence: str
+    refusal: str | None
+    stamp: str
+
+
+class PauseRequest(PauseDryRunRequest):
+    """The same, and why; ``stamp`` is empty for a source that was never paused."""
+
+    why: _Why
+    stamp: _Stamp
+
+
+class PauseResult(BaseModel):
+    """What became of it: who has paused or resumed it, or why not."""
+
+    done: bool
+    sentence: str

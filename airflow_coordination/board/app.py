@@ -9,9 +9,18 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from airflow_coordination.board import acting, reading
+from airflow_coordination.board import acting, pausing, reading
 from airflow_coordination.board.acting import MayNotActError
-from airflow_coordination.board.action_models import ActionRequest, ActionResult, DryRunRequest, DryRunResult
+from airflow_coordination.board.action_models import (
+    ActionRequest,
+    ActionResult,
+    DryRunRequest,
+    DryRunResult,
+    PauseDryRunRequest,
+    PauseDryRunResult,
+    PauseRequest,
+    PauseResult,
+)
 from airflow_coordination.board.authentication import AUTHENTICATED, User
 from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
 from airflow_coordination.board.detail import detail
@@ -119,6 +128,18 @@ def dry_run(user: User, asked: DryRunRequest) -> DryRunResult:
 def act(user: User, asked: ActionRequest) -> ActionResult:
     """Do something to partitions that a dry run has counted, each only if it still is what it was."""
     return acting.act(user, asked)
+
+
+@routes.post(f"{API}/pause/dry-run", dependencies=[SAME_ORIGIN])
+def pause_dry_run(user: User, asked: PauseDryRunRequest) -> PauseDryRunResult:
+    """Say what a pause would hold back, or what would go on without it; nothing is changed."""
+    return pausing.dry_run(user, asked)
+
+
+@routes.post(f"{API}/pause", dependencies=[SAME_ORIGIN])
+def pause(user: User, asked: PauseRequest) -> PauseResult:
+    """Pause or resume a whole source, only if nobody has since the user saw it."""
+    return pausing.set_pause(user, asked)
 
 
 @routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})

@@ -8,6 +8,7 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
+from airflow_coordination.board import pausing
 from airflow_coordination.board.counting import COUNTER
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.source_models import (
@@ -66,6 +67,7 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             looked_at_all_parked=len(parked) < PARKED,
             supplier=_supplier(store, source),
             acquired_at=_last_acquired(known, held.held),
+            pausing=pausing.offered(user, store, seen),
         )
         return Read(body, held.now)
 

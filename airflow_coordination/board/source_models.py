@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from airflow_coordination.board.models import TaskView
+from airflow_coordination.board.models import Offer, TaskView
 
 
 class PaceView(BaseModel):
@@ -71,7 +71,7 @@ class SourceDetail(BaseModel):
     ``since`` is absent where the store keeps no history: pace, burn-down and advice are unknown then. Otherwise it is
     the moment from which on all endings were read; ``whole`` says whether that is a day. ``looked_at_all_owners`` and
     ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
-    partition last, among what was read.
+    partition last, among what was read. ``pausing`` is what the user may do to the whole source.
     """
 
     since: datetime | None
@@ -85,6 +85,7 @@ class SourceDetail(BaseModel):
     looked_at_all_parked: bool
     supplier: SupplierView | None
     acquired_at: datetime | None
+    pausing: Offer | None
 
 
 class Tile(BaseModel):

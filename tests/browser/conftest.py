@@ -31,6 +31,7 @@ CHROMIUM = shutil.which("chromium")
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # 64 MB in many containers
     "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",

@@ -14,7 +14,7 @@ from airflow_coordination.leases import SourceCoordinator
 from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
 from tests.system.harness import START_UP, wait_for
 
-pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
 
 
@@ -82,6 +82,30 @@ def test_the_overview_says_how_fast_until_when_who_and_what_failed(page: Page, a
     expect(page.get_by_role("link", name="2013-07")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "error=AnalysisException" in page.url
+
+
+def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: str, sales: SourceCoordinator) -> None:
+    with logged_in(browser, address, "editor") as editor:
+        for verb, seen in [("pause", "claimable partition(s) would wait"), ("resume", "could be acquired again.")]:
+            editor.goto(f"{address}/plugin/partitions")
+            card = editor.get_by_role("group", name="sales")
+            card.get_by_role("button", name=f"{verb.title()} source").click()
+            form = card.get_by_role("region", name=f"{verb.title()} source")
+            expect(form).to_contain_text(f"airflow coordination {verb} --source sales --why")
+            form.get_by_label("Why (kept").fill(f"we {verb} it")
+            form.get_by_role("button", name="Dry run").click()
+            expect(form).to_contain_text(seen)
+            assert sales.current_pause().paused is (verb == "resume")
+            form.get_by_role("button", name=f"{verb.title()} this source").click()
+            expect(form.get_by_role("status")).to_contain_text(f"by 'editor', who said 'we {verb} it'")
+            assert sales.current_pause().paused is (verb == "pause")
+            if verb == "pause":
+                keep(editor, "board-paused")
+                page.goto(f"{address}/plugin/partitions")
+                card = page.get_by_role("group", name="sales")
+                expect(card.get_by_text("by 'editor', who said 'we pause it'").first).to_be_visible(timeout=60_000)
+                expect(card.get_by_role("region", name="Who works")).to_be_visible()
+                expect(card.get_by_role("button", name="Resume source")).to_have_count(0)
 
 
 def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, address: str) -> None:

@@ -14,7 +14,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from tests.browser.conftest import CHROMIUM, keep, log_in, logged_in
 
-pytestmark = [pytest.mark.long, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 SOURCE = "{}/plugin/partitions?store=large&source=source-03%7CPARTITION"
 GROUPED = """SELECT source_identifier, source_partition_status, count(*) FROM coordination_partitions
     WHERE deleted = 0 GROUP BY 1, 2"""

@@ -158,7 +158,7 @@ def test_the_owners_log_and_spark_ui_are_shown_with_it(clicking):
         assert spark.status == 200
 
 
-def test_repaired_it_runs_again_and_how_fast_the_rest_moves_is_told(airflow, orders, answer):
+def test_repaired_it_runs_again_and_how_fast_the_rest_moves_is_told(airflow, orders, answer, clicking):
     folder = airflow.home / "orders"
     (folder / f"{BROKEN}.csv").write_text("1,a\n2,b\n")
     assert f"{BROKEN}" in json.dumps(answer("Repair it, and let it run again"))
@@ -171,6 +171,9 @@ def test_repaired_it_runs_again_and_how_fast_the_rest_moves_is_told(airflow, ord
     assert found, last
     assert int(found[1]) < DAYS
     assert float(found[2]) > 0
+    pace = clicking().get_by_role("group", name="orders").get_by_role("region", name="Pace")  # two clicks
+    expect(pace).to_contain_text(re.compile(r"[\d.]+ a minute, about \d+:\d+:\d+ left"))
+    expect(pace).to_contain_text("done in ")
     wait_for(lambda: airflow.is_over("orders_rest", run), 240, "the rest is done")
     assert str(orders.partition(BROKEN).status) == "COMPLETED"
     (folder / "go-on").touch()

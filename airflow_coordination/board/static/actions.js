@@ -1,10 +1,11 @@
 // What people do: choose, try, look at what it would fall on, carry out, see what became of it.
 
 import { post } from "./api.js";
+import { Field, named, useWork } from "./forms.js";
 import { Command, Key, Problem, Rows, StateBadge, h, visible } from "./parts.js";
 
-const { useEffect, useRef, useState } = globalThis.React;
-const { Box, Button, HStack, Input, Stack, Text } = globalThis.ChakraUI;
+const { useState } = globalThis.React;
+const { Box, Button, HStack, Stack, Text } = globalThis.ChakraUI;
 
 const AT_ONCE = 25; // partitions in one request
 const TOLD = 10; // refusals that are said in full
@@ -53,27 +54,13 @@ export function Actions({ offers, place: { store, source }, target }) {
     chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, ...offers.find(({ action }) => action === chosen) }));
 }
 
-const named = (action) => action[0].toUpperCase() + action.slice(1);
-
 function Form({ asked, target, does, typed }) {
   const [why, setWhy] = useState("");
   const [error, setError] = useState("");
-  const [state, setState] = useState({});
-  const here = useRef(true);
-  useEffect(() => {
-    here.current = true;
-    return () => { here.current = false; };
-  }, []);
-  const waits = () => here.current;
-  const set = (some) => waits() && setState((last) => ({ ...last, ...some }));
-  const run = async (work) => {
-    set({ busy: true, problem: null });
-    await work().catch((problem) => set({ problem }));
-    set({ busy: false });
-  };
+  const { state, set, run, clear, waits } = useWork();
   const dryRun = (event) => {
     event.preventDefault();
-    setState({});
+    clear();
     run(() => tryOut({ ...asked, ...narrowed(target, error) }, (found) => set({ found }), waits));
   };
   const goOn = () => run(() => carryOut({ ...asked, why }, state.found.meant, (result) => set({ result }), waits));
@@ -83,7 +70,7 @@ function Form({ asked, target, does, typed }) {
     typed && h(Command, { label: "The same as a command:", text: typed }),
     h("form", { onSubmit: dryRun }, h(HStack, { wrap: "wrap", alignItems: "end" },
       h(Field, { label: "Why (kept with each partition)", value: why, set: setWhy, required: true }),
-      target.filter && !target.filter.error_like && h(Field, { label: "Only with this in the last error", value: error, set: (text) => { setError(text); setState({}); } }),
+      target.filter && !target.filter.error_like && h(Field, { label: "Only with this in the last error", value: error, set: (text) => { setError(text); clear(); } }),
       h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"))),
     h(Box, { "aria-live": "polite" },
       found && h(Found, { found, busy: busy && !result, action: asked.action }),
@@ -94,9 +81,6 @@ function Form({ asked, target, does, typed }) {
 }
 
 const narrowed = ({ keys, filter }, error) => (keys ? { keys } : { filter: { ...filter, ...(error ? { error_like: error } : {}) } });
-
-const Field = ({ label, value, set, required }) => h(Box, { as: "label", flex: "1 1 16rem", fontSize: "sm" }, label,
-  h(Input, { size: "sm", value, required, maxLength: 1000, onChange: (event) => set(event.target.value) }));
 
 function Found({ found, busy, action }) {
   const { sentence, matching, samples, fit, meant, refusals, refused, after } = found;

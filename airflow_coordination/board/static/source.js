@@ -1,6 +1,7 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
 import { useLive } from "./api.js";
+import { Pausing } from "./pausing.js";
 import { Problem, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
@@ -28,7 +29,8 @@ function Read({ source: { store, source } }) {
   return h(Stack, { gap: 2 }, error && h(Problem, { login: error.login }, error.message),
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
-    data && data.advice.length > 0 && h(Advice, data));
+    data && data.advice.length > 0 && h(Advice, data),
+    data?.pausing && h(Pausing, { offer: data.pausing, here }));
 }
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);

@@ -16,6 +16,8 @@ PARAMETERS = {
 BODIES = {
     "DryRunRequest": {"action": "park", "keys": ["a-secret-key"]},
     "ActionRequest": {"action": "park", "why": "w", "meant": [{"key": "a-secret-key", "stamp": "of another day"}]},
+    "PauseDryRunRequest": {"paused": True},
+    "PauseRequest": {"paused": True, "why": "w", "stamp": ""},
 }
 """What is sent beside store and source; a route with another body fails here until it is given one."""
 SCHEMA = create_app().openapi()

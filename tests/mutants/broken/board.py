@@ -97,10 +97,18 @@ MUTANTS = (
     Mutant(
         "the answer names the store's host",
         "board.acting",
-        "reason=_UNKNOWN if isinstance(error, OutcomeUnknownError) else str(error)",
+        "reason=UNKNOWN if isinstance(error, OutcomeUnknownError) else str(error)",
         "reason=str(error)",
         "hosts and engines are told to whoever may act",
         _board("test_acting.py::test_what_a_store_that_stops_answering_leaves_undone_is_said"),
+    ),
+    Mutant(
+        "a source goes on although another pause was seen",
+        "board.pausing",
+        'return now if (now.op or "") == asked.stamp else',
+        "return now if now else",
+        "who looked at the pause before ends one that somebody else has just made",
+        _board("test_pausing.py::test_what_somebody_resumed_since_it_was_seen_stays_resumed"),
     ),
     Mutant(
         "any address may be followed",

@@ -1,0 +1,91 @@
+"""What people do to a whole source on the board: hold it back, and let it go on (promise X12)."""
+
+from __future__ import annotations
+
+import logging
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+
+from airflow_coordination.board.acting import UNKNOWN, open_to_act
+from airflow_coordination.board.action_models import PauseDryRunRequest, PauseDryRunResult, PauseRequest, PauseResult
+from airflow_coordination.board.models import Offer
+from airflow_coordination.board.stores import StoreDoesNotAnswerError
+from airflow_coordination.board.visibility import VisibleSource, coordinator_of
+from airflow_coordination.leases import SourceCoordinator, remedies
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    InvalidInputError,
+    OutcomeUnknownError,
+    PartitionUpdateError,
+)
+from airflow_coordination.leases.pause import Pause
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Outlook
+
+_DOES = {
+    "pause": "Hold new leases back until somebody resumes the source; who holds one finishes it",
+    "resume": "Let the source go on",
+}
+_log = logging.getLogger(__name__)
+
+
+def offered(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> Offer | None:
+    """Return what the user may do now; nothing where the user may not act, or the store knows of no pauses."""
+    if not seen.may_act or not hasattr(store, "set_pause"):
+        return None
+    action = "resume" if coordinator_of(user, store, seen).current_pause().paused else "pause"
+    return Offer(action=action, does=_DOES[action], typed=remedies.about(action, seen.identifier))
+
+
+def dry_run(user: BaseUser, asked: PauseDryRunRequest) -> PauseDryRunResult:
+    """Say what would be held back, or go on; nothing is changed.
+
+    :raises NotVisibleError: when the user does not see such a source.
+    :raises MayNotActError: when the user may not change it.
+    """
+    with open_to_act(user, asked.store, asked.source) as (_, coordinator):
+        outlook = coordinator.outlook()
+        refusal = None
+        try:
+            coordinator.check_pause(asked.paused, outlook.pause)
+        except PartitionUpdateError as error:
+            refusal = str(error)
+        sentence = _at_stake(asked.paused, outlook)
+        return PauseDryRunResult(sentence=sentence, refusal=refusal, stamp=outlook.pause.op or "")
+
+
+def set_pause(user: BaseUser, asked: PauseRequest) -> PauseResult:
+    """Pause or resume a source as the user saw it, in the user's own name.
+
+    :raises NotVisibleError: when the user does not see such a source.
+    :raises MayNotActError: when the user may not change it.
+    :raises InvalidInputError: when no reason is given.
+    :raises StoreDoesNotAnswerError: when the store has refused nothing and done nothing.
+    """
+    by, act = user.get_name() or user.get_id(), SourceCoordinator.pause if asked.paused else SourceCoordinator.resume
+    with open_to_act(user, asked.store, asked.source) as (_, coordinator):
+        try:
+            now = act(coordinator, by, asked.why, _as_seen(coordinator, asked))
+        except InvalidInputError:
+            raise
+        except OutcomeUnknownError:
+            return PauseResult(done=False, sentence=UNKNOWN)
+        except PartitionUpdateError as error:
+            return PauseResult(done=False, sentence=str(error))
+        except CoordinationError as error:
+            _log.warning("The board could not pause or resume in the store of connection %s: %s", asked.store, error)
+            raise StoreDoesNotAnswerError(asked.store) from error
+        return PauseResult(done=True, sentence=f"Source {coordinator.source} was {now}.")
+
+
+def _as_seen(coordinator: SourceCoordinator, asked: PauseRequest) -> Pause:
+    """Return the pause that the user saw; if there has been another one since, the store refuses what names this."""
+    now = coordinator.current_pause()
+    return now if (now.op or "") == asked.stamp else Pause(paused=not asked.paused, op=asked.stamp or None)
+
+
+def _at_stake(paused: bool, outlook: Outlook) -> str:
+    claimable, assigned = f"{outlook.claimable:,} claimable partition(s)", f"{outlook.assigned:,} held one(s)"
+    if paused:
+        return f"{claimable} would wait, {assigned} would be finished by who holds them."
+    return f"{claimable} could be acquired again."
