@@ -49,8 +49,7 @@ class SparkJobs:
             return
         try:
             self._context.removeJobTag(self._tag)
-            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-                self._context.setLocalProperty(name, None)
+            self._context._jsc.clearJobGroup()  # each call to the JVM is a round trip
         except Exception as error:
             log.debug("The JVM is gone, and the marks with it: %s", error)
 
