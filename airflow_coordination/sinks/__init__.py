@@ -5,6 +5,7 @@ A sink loads its client library when it is made or opened, not here.
 
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import (
     DELIVERED,
@@ -24,6 +25,7 @@ __all__ = [
     "FileSink",
     "Guarantee",
     "HttpSink",
+    "OpenSearchSink",
     "PostgresSink",
     "Record",
     "Sink",

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.delivery import Acknowledgment
-    from airflow_coordination.spark.destinations import DeadLetters, FileSink, HttpSink, PostgresSink, Publish
+    from airflow_coordination.spark.destinations import (
+        DeadLetters,
+        FileSink,
+        HttpSink,
+        OpenSearchSink,
+        PostgresSink,
+        Publish,
+    )
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
@@ -26,6 +33,7 @@ _HOMES = {
     "FileSink": "destinations",
     "GiveUp": "outcomes",
     "HttpSink": "destinations",
+    "OpenSearchSink": "destinations",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
     "PostgresSink": "destinations",
@@ -45,6 +53,7 @@ __all__ = [
     "FileSink",
     "GiveUp",
     "HttpSink",
+    "OpenSearchSink",
     "PartitionApplication",
     "PartitionLease",
     "PostgresSink",
