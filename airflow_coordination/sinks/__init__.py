@@ -3,6 +3,7 @@
 A sink loads its client library when it is made or opened, not here.
 """
 
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
 from airflow_coordination.sinks.opensearch import OpenSearchSink
@@ -22,6 +23,7 @@ from airflow_coordination.sinks.protocol import (
 __all__ = [
     "DELIVERED",
     "Answer",
+    "DataPrepperDeadLetters",
     "FileSink",
     "Guarantee",
     "HttpSink",

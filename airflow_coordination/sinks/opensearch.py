@@ -67,7 +67,7 @@ class OpenSearchSink:
             problem = "holds a user's name or password"
             raise InvalidInputError("url", HIDDEN, problem, "Give headers={'Authorization': …} instead")
         name = self.index
-        if not isinstance(name, str) or not name or name[0] in "_-+." or _NOT_IN_NAMES & set(name):
+        if not name or name[0] in "_-+." or _NOT_IN_NAMES & set(name):
             raise InvalidInputError("index", name, "is no name of one index", "Give an index or an alias, no pattern")
         know(self.headers.values())
         check_sink(self.retry_for, self.bulk_records)
@@ -117,13 +117,14 @@ class OpenSearchSink:
         """Return a new client of opensearch-py. It repeats nothing itself."""
         from opensearchpy import OpenSearch
 
+        trusted: dict[str, Any] = {"ca_certs": self.ca_certs} if self.ca_certs else {}
         return OpenSearch(
             hosts=[self.url],
             headers=dict(self.headers),
             timeout=self.timeout.total_seconds(),
             max_retries=0,
             pool_maxsize=1,
-            **({"ca_certs": self.ca_certs} if self.ca_certs else {}),
+            **trusted,
         )
 
     @contextmanager

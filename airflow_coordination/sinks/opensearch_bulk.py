@@ -22,6 +22,10 @@ from airflow_coordination.sinks.protocol import DELIVERED, Answer, Record, SinkT
 SUPERSEDED: Final = "a later owner of this partition has written this record already"
 _LONGEST_ID: Final = 512
 """Bytes of an ``_id``; a longer one would have OpenSearch refuse the whole bulk."""
+_DELETED: Final = (
+    "409 a document under its _id was deleted a moment ago, which OpenSearch remembers for index.gc_deletes"
+)
+"""To create one beside that memory could give it a version below its token."""
 _TRANSIENT: Final = frozenset({408, 425, 429})
 _TOO_LARGE: Final = 413
 _CONFLICT: Final = 409
@@ -108,7 +112,9 @@ class OpenSearchWriter:
         replaced: dict[int, _Document] = {}
         for (number, document), found in zip(conflicts.items(), self._look(list(conflicts.values())), strict=True):
             document.found = found
-            if self._is_later(found):
+            if not found.get("found"):
+                document.reason = _DELETED
+            elif self._is_later(found):
                 answers[number] = failed(SUPERSEDED)
                 del waiting[number]
             else:
@@ -164,8 +170,6 @@ class OpenSearchWriter:
 
     def _is_later(self, found: Mapping[str, Any]) -> bool:
         """Say whether a document was written by a later owner of our partition."""
-        if not found.get("found"):
-            return False
         if "_source" not in found:
             raise _NotUnderstood("the index keeps no _source, so that the fence cannot be looked up")
         fence = found["_source"]
@@ -184,9 +188,10 @@ class OpenSearchWriter:
         except ConnectionError as error:  # a time-out is one, too
             raise TransientError(_plain_text(error)) from error
         except TransportError as error:
-            if error.status_code in _TRANSIENT or error.status_code >= 500:
+            status = int(error.status_code)
+            if status in _TRANSIENT or status >= 500:
                 raise TransientError(_plain_text(error)) from error
-            wrong = _BulkTooLarge if error.status_code == _TOO_LARGE else _NotUnderstood
+            wrong = _BulkTooLarge if status == _TOO_LARGE else _NotUnderstood
             raise wrong(_plain_text(error)) from error
         except OpenSearchException as error:  # no JSON
             raise _NotUnderstood(_plain_text(error)) from error
@@ -213,8 +218,6 @@ class _BulkTooLarge(Exception):
 
 def _replacing(document: _Document) -> dict[str, Any]:
     """Return the action that writes in the place of what was looked at, if it is still that."""
-    if not document.found.get("found"):
-        return {"create": {"_id": document.id}}
     at = {"if_seq_no": document.found["_seq_no"], "if_primary_term": document.found["_primary_term"]}
     return {"index": {"_id": document.id, **at}}
 

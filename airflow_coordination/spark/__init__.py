@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.delivery import Acknowledgment
     from airflow_coordination.spark.destinations import (
+        DataPrepperDeadLetters,
         DeadLetters,
         FileSink,
         HttpSink,
@@ -28,6 +29,7 @@ _HOMES = {
     "Acknowledgment": "delivery",
     "Close": "outcomes",
     "Complete": "outcomes",
+    "DataPrepperDeadLetters": "destinations",
     "DeadLetters": "destinations",
     "Drained": "draining",
     "FileSink": "destinations",
@@ -48,6 +50,7 @@ __all__ = [
     "Acknowledgment",
     "Close",
     "Complete",
+    "DataPrepperDeadLetters",
     "DeadLetters",
     "Drained",
     "FileSink",

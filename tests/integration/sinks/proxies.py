@@ -19,7 +19,7 @@ class Proxy(ThreadingHTTPServer):
 
     :param url: of the node.
     :ivar script: what it does with the next bulks before it becomes a mere proxy again: a status, which it gives
-        itself; "cut" or "hang" instead of an answer; "cut after", when the node has answered; or a change of the answer.
+        itself; "cut" or "hang" instead of an answer; "cut after", when the node has answered; or a change of it.
     :ivar before: called before a bulk is forwarded.
     :ivar asked: the documents' ids of each bulk.
     """

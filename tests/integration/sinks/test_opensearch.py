@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
 from uuid import uuid4
@@ -116,9 +117,12 @@ def test_documents_from_before_are_taken_over(sink, database, words, stored):
     assert stored() == {1: "x"}
 
 
-def test_a_document_that_was_just_deleted_is_no_obstacle(sink, database, words, stored):
+def test_a_document_that_was_just_deleted_is_waited_for(sink, database, words, stored):
     deliver(sink, one("x"), sink_task(token=9))
     database.delete(index=words, id="1")
+    [answer] = deliver(replace(sink, retry_for=SOON), one("y"), other(1))
+    assert (answer.kind, "deleted a moment ago" in answer.reason) == (FAILED, True)
+    database.indices.put_settings(body={"index.gc_deletes": "500ms"}, index=words)
     assert kinds(deliver(sink, one("y"), other(1))) == [DELIVERED]
     assert stored() == {1: "y"}
 
