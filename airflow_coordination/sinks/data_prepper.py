@@ -11,7 +11,7 @@ import math
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import IO, Any, Final
 
@@ -19,7 +19,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.storage import delete, delete_if_empty, join, move, normal_root, open_to_write
 from airflow_coordination.sinks.files import PENDING
 from airflow_coordination.sinks.json_text import forgiving_json
-from airflow_coordination.sinks.protocol import Record, SinkTask
+from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
 
 _VERSION: Final = "2"
 """The major version of Data Prepper whose form this is."""
@@ -50,6 +50,7 @@ class DataPrepperDeadLetters:
     directory: str
     key_path_prefix: str = ""
     pipeline: str | None = None
+    guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "directory", normal_root(self.directory))

@@ -147,7 +147,8 @@ class Delivery:
             return self._pass(flagged, None)
         if isinstance(place, DataPrepperDeadLetters):
             tally = self._pass(flagged, place)
-            place.accept(self.task.delivery, tally.dead_letter_files)
+            if tally.dead_letter_files or DEAD_LETTERS not in tally.errors:
+                place.accept(self.task.delivery, tally.dead_letter_files)
             return tally
         accepted: set[str] = set()
         with self.lease.own_block(

@@ -191,7 +191,7 @@ def test_s13_refused_records_are_dead_letters_as_data_prepper_stores_them(delive
     done = deliver(ROWS, sinks, dead_letters=place)["done"]
     assert (done.positive, done.accounting.dead_lettered) == (True, 2)
     assert coordinator.partition("p").status is PartitionStatus.COMPLETED
-    files = [json.loads(file.read_text()) for file in (tmp_path / "dlq").glob("*/dlq-v2-s-search-*.json")]
+    files = [json.loads(file.read_text()) for file in (tmp_path / "dlq").glob("20??/dlq-v2-s_PARTITION-search-*.json")]
     letters = [each for file in files for each in file["dlqObjects"]]
     assert sorted(each["failedData"]["document"]["k"] for each in letters) == [4, 6]
     assert {each["failedData"]["message"] for each in letters} == {"400 mapping error"}
@@ -202,6 +202,7 @@ def test_s13_data_prepper_s_dead_letters_that_cannot_be_stored_are_failures(deli
     place = DataPrepperDeadLetters(str(tmp_path / "file"))
     done = deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, dead_letters=place)["done"]
     assert (done.positive, done.accounting.failed) == (False, 1)
+    assert done.problems[-1].startswith("dead letters could not be written: OutputError: Cannot write a file: ")
 
 
 @pytest.mark.parametrize("outcome", [Complete(), Close(HOUR)])

@@ -81,6 +81,16 @@ def test_s13_what_lost_and_speculative_tasks_wrote_is_not_seen(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == names[1:]
 
 
+def test_letters_of_a_batch_that_is_delivered_again_are_there_twice(tmp_path):
+    place = DataPrepperDeadLetters(str(tmp_path))
+    for token in (8, 7):
+        writer = place.open(sink_task(token=token))
+        writer.write("search", [({"id": 1}, "no")])
+        place.accept(f"d{token}", [])
+        place.accept("", writer.close())
+    assert len(list(tmp_path.glob("*.json"))) == 2
+
+
 def test_the_prefix_tells_the_hour_in_utc(tmp_path):
     place = DataPrepperDeadLetters(str(tmp_path), "dlq-files/%{yyyy}/%{MM-dd}/%{HH}")
     writer = place.open(TASK)
