@@ -84,10 +84,9 @@ def test_s13_what_lost_and_speculative_tasks_wrote_is_not_seen(tmp_path):
 def test_letters_of_a_batch_that_is_delivered_again_are_there_twice(tmp_path):
     place = DataPrepperDeadLetters(str(tmp_path))
     for token in (8, 7):
-        writer = place.open(sink_task(token=token))
+        writer = place.open(sink_task(token=token, delivery=f"d{token}"))
         writer.write("search", [({"id": 1}, "no")])
-        place.accept(f"d{token}", [])
-        place.accept("", writer.close())
+        place.accept(f"d{token}", writer.close())
     assert len(list(tmp_path.glob("*.json"))) == 2
 
 
