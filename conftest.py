@@ -15,11 +15,16 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 settings.load_profile("ci")
 _ROOT = Path(__file__).parent
-_BY_FIXTURE = {"postgres_cluster": "postgres", "spark": "spark", "dynamodb_local": "dynamodb"}
+_BY_FIXTURE = {
+    "postgres_cluster": "postgres",
+    "spark": "spark",
+    "dynamodb_local": "dynamodb",
+    "opensearch_node": "opensearch",
+}
 _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
 _KIT = _ROOT / "tests" / "conformance"
-_ENGINES = {"slow", "postgres", "dynamodb", "spark", "system"}
+_ENGINES = {"slow", "postgres", "dynamodb", "opensearch", "spark", "system"}
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
 _TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 

@@ -1,6 +1,7 @@
-"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local and Spark's connector to S3.
+"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Spark's connector
+to S3.
 
-usage: java_packages.py dynamodb-local|hadoop-aws ...
+usage: java_packages.py dynamodb-local|hadoop-aws|opensearch ...
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
@@ -35,7 +36,11 @@ def hadoop_version() -> str:
     return _spark_jar("hadoop-client-api").stem.removeprefix("hadoop-client-api-")
 
 
-VERSIONS: Final[dict[str, Callable[[], str]]] = {"dynamodb-local": lambda: "2.6.1", "hadoop-aws": hadoop_version}
+VERSIONS: Final[dict[str, Callable[[], str]]] = {
+    "dynamodb-local": lambda: "2.6.1",
+    "hadoop-aws": hadoop_version,
+    "opensearch": lambda: "2.19.3",
+}
 """How the version of each set is found."""
 
 
@@ -83,7 +88,7 @@ def _whole(name: str, home: Path) -> bool:
 def _resolve(name: str, target: Path, scratch: Path) -> None:
     """Let Ivy fetch a set. It keeps to ``scratch``, so what the user has in ~/.m2 and ~/.ivy2 cannot disturb it."""
     target.mkdir()
-    settings = ("-settings", str(SETS / "ivysettings.xml")) if name == "dynamodb-local" else ()
+    settings = ("-settings", str(SETS / "ivysettings.xml")) if name != "hadoop-aws" else ()
     command = (
         _java(), f"-Divy.default.ivy.user.dir={scratch}", f"-Dversion={VERSIONS[name]()}",
         "-cp", f"{_spark_jar('ivy')}:{_spark_jar('commons-cli')}", "org.apache.ivy.Main", "-warn",

@@ -17,6 +17,7 @@ from scripts.java_packages import jars
 from scripts.spark_archive import java_options
 from tests.engines import dynamodb_local as local_engine
 from tests.engines import moto_server as moto
+from tests.engines import opensearch as search_engine
 from tests.engines.postgres import fresh_database, private_postgres
 
 AMAZON = {
@@ -71,6 +72,13 @@ def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dynamodb_local() -> Iterator[str]:
     """Endpoint URL of the session's DynamoDB Local. Its tables outlive the test: use names of your own."""
     with local_engine.dynamodb_local(jars("dynamodb-local")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def opensearch_node() -> Iterator[str]:
+    """URL of the session's OpenSearch. Its indices outlive the test: use names of your own."""
+    with search_engine.opensearch_node(jars("opensearch")) as url:
         yield url
 
 

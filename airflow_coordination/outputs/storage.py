@@ -115,13 +115,16 @@ def open_to_write(address: str) -> IO[bytes]:
 
 
 def move(address: str, target: str) -> None:
-    """Move a file within one storage; an object store copies it.
+    """Move a file within one storage, the target's directory included; an object store copies it.
 
     :raises OutputError: when it cannot be moved.
     """
     filesystem, path = _open(address)
     with _wrapped("move a file", address):
-        filesystem.mv(path, _open(target)[1])
+        aim = _open(target)[1]
+        if scheme_of(target) not in _OBJECT_STORES:
+            filesystem.makedirs(posixpath.dirname(aim), exist_ok=True)
+        filesystem.mv(path, aim)
 
 
 def read_bytes(address: str, start: int | None = None, end: int | None = None) -> bytes:

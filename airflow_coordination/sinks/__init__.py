@@ -3,8 +3,10 @@
 A sink loads its client library when it is made or opened, not here.
 """
 
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import (
     DELIVERED,
@@ -21,9 +23,11 @@ from airflow_coordination.sinks.protocol import (
 __all__ = [
     "DELIVERED",
     "Answer",
+    "DataPrepperDeadLetters",
     "FileSink",
     "Guarantee",
     "HttpSink",
+    "OpenSearchSink",
     "PostgresSink",
     "Record",
     "Sink",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from airflow_coordination.outputs.storage import join
 from airflow_coordination.sinks.files import JsonWriter
@@ -14,6 +14,23 @@ from airflow_coordination.sinks.protocol import DELIVERED, Record, SinkTask
 
 COLUMNS: Final = ("key", "sink", "reason", "record", "source", "partition", "fence", "at")
 """All of them text; ``record`` is the whole record as JSON."""
+
+
+class LetterWriter(Protocol):
+    """What one Spark task writes its dead letters with."""
+
+    def write(self, sink: str, refusals: Sequence[tuple[Record, str]]) -> None:
+        """Write records with the reasons for which ``sink`` refused them."""
+
+    def close(self) -> list[str]:
+        """Store what was written, and return the names of its files."""
+
+
+class LetterPlace(Protocol):
+    """Where a delivery's dead letters go. It is pickled."""
+
+    def open(self, task: SinkTask) -> LetterWriter:
+        """Return a writer for one Spark task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +65,10 @@ class DeadLetterWriter:
         if wrong is not None:
             raise ValueError(wrong.reason)
 
-    def close(self) -> str | None:
-        """Store the file, and return its name; ``None`` if there is none."""
-        return self._file.close()
+    def close(self) -> list[str]:
+        """Store the file, and return its name, if there is one."""
+        name = self._file.close()
+        return [name] if name else []
 
     def _line(self, sink: str, record: Record, reason: str) -> dict[str, str]:
         task = self._task

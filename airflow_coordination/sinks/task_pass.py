@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from airflow_coordination.sinks.dead_letters import DeadLetterFiles, DeadLetterWriter
+from airflow_coordination.sinks.dead_letters import LetterPlace, LetterWriter
 from airflow_coordination.sinks.protocol import (
     MAX_REASON,
     Answer,
@@ -47,7 +47,7 @@ class TaskPass:
     reasons: int
     names: tuple[str, ...]
     sinks: tuple[Sink | None, ...]
-    dead_letters: DeadLetterFiles | None
+    dead_letters: LetterPlace | None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row: this attempt's counts."""
@@ -63,7 +63,7 @@ class _Attempt:
         self._tally = Tally([0] * len(plan.sinks), [0] * plan.reasons)
         self._writers: dict[int, SinkWriter] = {}
         self._down: dict[int, Answer] = {}
-        self._dead_letters: DeadLetterWriter | None = None
+        self._dead_letters: LetterWriter | None = None
 
     def run(self, batches: Iterable[Any]) -> Tally:
         for batch in batches:
@@ -156,14 +156,14 @@ class _Attempt:
         if self._dead_letters is None:
             return
         try:
-            name = self._dead_letters.close()
+            names = self._dead_letters.close()
             if DEAD_LETTERS in self._tally.errors:
                 raise OSError(self._tally.errors[DEAD_LETTERS])
         except Exception as error:
             self._tally.note_error(DEAD_LETTERS, _told(error))
             self._tally.no_dead_letters()
         else:
-            self._tally.dead_letter_files = [name] if name else []
+            self._tally.dead_letter_files = names
 
 
 class _Records:

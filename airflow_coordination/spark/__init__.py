@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.delivery import Acknowledgment
-    from airflow_coordination.spark.destinations import DeadLetters, FileSink, HttpSink, PostgresSink, Publish
+    from airflow_coordination.spark.destinations import (
+        DataPrepperDeadLetters,
+        DeadLetters,
+        FileSink,
+        HttpSink,
+        OpenSearchSink,
+        PostgresSink,
+        Publish,
+    )
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
@@ -21,11 +29,13 @@ _HOMES = {
     "Acknowledgment": "delivery",
     "Close": "outcomes",
     "Complete": "outcomes",
+    "DataPrepperDeadLetters": "destinations",
     "DeadLetters": "destinations",
     "Drained": "draining",
     "FileSink": "destinations",
     "GiveUp": "outcomes",
     "HttpSink": "destinations",
+    "OpenSearchSink": "destinations",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
     "PostgresSink": "destinations",
@@ -40,11 +50,13 @@ __all__ = [
     "Acknowledgment",
     "Close",
     "Complete",
+    "DataPrepperDeadLetters",
     "DeadLetters",
     "Drained",
     "FileSink",
     "GiveUp",
     "HttpSink",
+    "OpenSearchSink",
     "PartitionApplication",
     "PartitionLease",
     "PostgresSink",

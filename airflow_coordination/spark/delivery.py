@@ -16,11 +16,12 @@ from airflow_coordination.acknowledgments.timeouts import seconds
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.sinks.dead_letters import DeadLetterFiles
+from airflow_coordination.sinks.dead_letters import DeadLetterFiles, LetterPlace
 from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
+from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import context_of
@@ -144,6 +145,11 @@ class Delivery:
         place = self.routing.dead_letters
         if place is None:
             return self._pass(flagged, None)
+        if isinstance(place, DataPrepperDeadLetters):
+            tally = self._pass(flagged, place)
+            if tally.dead_letter_files or DEAD_LETTERS not in tally.errors:
+                place.accept(self.task.delivery, tally.dead_letter_files)
+            return tally
         accepted: set[str] = set()
         with self.lease.own_block(
             place.dataset, place.mode, format="json", schema=None, only=lambda: accepted
@@ -153,7 +159,7 @@ class Delivery:
         self._dead_letters_stored = self._rows_in(block)
         return tally
 
-    def _pass(self, flagged: Any, dead_letters: DeadLetterFiles | None) -> Tally:
+    def _pass(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
         routing = self.routing
         external = routing.external
         one_pass = TaskPass(

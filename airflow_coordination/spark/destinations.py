@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_coordination.leases.blocks import Mode
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 
-__all__ = ["DeadLetters", "FileSink", "HttpSink", "PostgresSink", "Publish"]
+__all__ = [
+    "DataPrepperDeadLetters",
+    "DeadLetters",
+    "FileSink",
+    "HttpSink",
+    "OpenSearchSink",
+    "PostgresSink",
+    "Publish",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from airflow_coordination.sinks.protocol import Sink, SinkTask
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor
 from airflow_coordination.spark.deliveries import DEFAULT_TIMEOUT, Deliveries, OnNegative, check_on_negative
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
-from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 from airflow_coordination.spark.reports import Report
 from airflow_coordination.spark.routing import Routing
 
@@ -236,7 +236,7 @@ class PartitionLease:
         sinks: Mapping[str, Publish | Sink],
         *,
         drop: Mapping[str, str] | None = None,
-        dead_letters: DeadLetters | None = None,
+        dead_letters: DeadLetters | DataPrepperDeadLetters | None = None,
         check_keys: bool | None = None,
         acknowledgment_timeout: timedelta = DEFAULT_TIMEOUT,
         on_negative: OnNegative = "fail",

@@ -11,7 +11,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.protocol import CheckingSink, Sink
 from airflow_coordination.sinks.task_pass import FLAG
 from airflow_coordination.spark.adding import check_arguments
-from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 
 MOST_KEYS: Final = 1_000_000
 """Records up to which keys are checked unless it is said."""
@@ -32,7 +32,7 @@ class Routing:
     key: str
     sinks: Mapping[str, Publish | Sink]
     drop: Mapping[str, str]
-    dead_letters: DeadLetters | None
+    dead_letters: DeadLetters | DataPrepperDeadLetters | None
 
     def check(self) -> None:
         """Look at everything that can be seen before a record is read.
@@ -46,7 +46,7 @@ class Routing:
             check_arguments(block.mode, block.format)
         for name, sink in self.external.items():
             if not callable(getattr(sink, "open", None)):
-                remedy = "Give Publish(…), FileSink(…), PostgresSink(…), or a sink of your own"
+                remedy = "Give Publish(…), FileSink(…), OpenSearchSink(…), PostgresSink(…), or a sink of your own"
                 raise InvalidInputError(f"sinks[{name!r}]", sink, "is no sink", remedy)
         for field, condition in self._conditions().items():
             self._check_condition(field, condition)
@@ -130,7 +130,7 @@ class Routing:
 
     def _check_datasets(self) -> None:
         datasets = [each.dataset for each in self.blocks.values()]
-        datasets += [self.dead_letters.dataset] if self.dead_letters else []
+        datasets += [self.dead_letters.dataset] if isinstance(self.dead_letters, DeadLetters) else []
         if doubles := sorted({name for name in datasets if datasets.count(name) > 1}):
             problem = "is the dataset of two sinks, so that a record could be in it twice"
             raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, or one condition with 'or'")

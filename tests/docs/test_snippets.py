@@ -17,12 +17,15 @@ RUNNER = Path(__file__).with_name("run_page.py")
 MARKS = {
     "SparkSession": pytest.mark.spark,
     "postgresql+psycopg": pytest.mark.postgres,
+    "search.example": pytest.mark.opensearch,
     "from airflow.sdk": pytest.mark.slow,
     "airflow dags test": pytest.mark.spark,
     "python -m": pytest.mark.slow,
     "sqlite": pytest.mark.slow,
 }
 IN_THE_DOCS = re.compile(r"postgresql\+psycopg://\w+@db\.example/coordination(\?sslmode=verify-full)?")
+
+AN_INDEX = "http://search.example:9200"
 
 
 def _case(page):
@@ -39,6 +42,10 @@ def test_page_runs(page, tmp_path, request):
         url = request.getfixturevalue("postgres_url")
         for step in todo:
             step["text"] = IN_THE_DOCS.sub(url, step["text"])
+    if any(AN_INDEX in step["text"] for step in todo):
+        node = request.getfixturevalue("opensearch_node")
+        for step in todo:
+            step["text"] = step["text"].replace(AN_INDEX, node)
     (tmp_path / "steps.json").write_text(json.dumps(todo))
     work = tmp_path / "work"
     work.mkdir()

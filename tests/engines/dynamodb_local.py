@@ -22,7 +22,7 @@ from tests.engines.ports import free_port
 _MAIN: Final = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 _SMALL_AND_SOON: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_SECONDS: Final = 60
-_ENDS_WITH_ITS_PARENT: Final = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
+ENDS_WITH_ITS_PARENT: Final = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def dynamodb_local(jars: Path) -> Iterator[str]:
     :raises SettingsError: when the jars or Java are missing.
     """
     port = free_port()
-    command = (*_ENDS_WITH_ITS_PARENT, *_command(jars, port))
+    command = (*ENDS_WITH_ITS_PARENT, *_command(jars, port))
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         try:

@@ -21,7 +21,7 @@ CLIENTS = {
     "transfer": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
-    "sinks": {"psycopg", "pyarrow", "tenacity"},
+    "sinks": {"opensearchpy", "psycopg", "pyarrow", "tenacity"},
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},

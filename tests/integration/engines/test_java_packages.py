@@ -26,7 +26,7 @@ def lay(shelf: Path, description: str) -> Path:
     return home
 
 
-@pytest.mark.parametrize("name", ["dynamodb-local", "hadoop-aws"])
+@pytest.mark.parametrize("name", ["dynamodb-local", "hadoop-aws", "opensearch"])
 def test_missing_jars_are_an_error_with_the_command(shelf: Path, name: str) -> None:
     with pytest.raises(PackagesError) as error:
         jars(name)
@@ -58,7 +58,7 @@ def test_an_unknown_set_is_answered_with_the_usage(names: list[str], capsys: pyt
     with pytest.raises(SystemExit) as end:
         main(names)
     assert end.value.code == 2
-    assert "usage: java_packages.py dynamodb-local|hadoop-aws ..." in capsys.readouterr().err
+    assert "usage: java_packages.py dynamodb-local|hadoop-aws|opensearch ..." in capsys.readouterr().err
 
 
 @pytest.mark.dynamodb

@@ -20,6 +20,7 @@ from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, Sin
 from airflow_coordination.spark import (
     Close,
     Complete,
+    DataPrepperDeadLetters,
     DeadLetters,
     FileSink,
     PostgresSink,
@@ -182,6 +183,26 @@ def test_s13_a_record_that_is_refused_fails_the_partition(deliver, store, journa
         "NegativeAcknowledgmentError: Not every record of partition 'p' was delivered: sink 'search' failed for 2"
     )
     assert store.heads(partition.source) == [], "the block is not published"
+
+
+def test_s13_refused_records_are_dead_letters_as_data_prepper_stores_them(deliver, journal, tmp_path, coordinator):
+    sinks = {"search": Journal(str(journal), refuses=(4, 6))}
+    place = DataPrepperDeadLetters(str(tmp_path / "dlq"), "%{yyyy}")
+    done = deliver(ROWS, sinks, dead_letters=place)["done"]
+    assert (done.positive, done.accounting.dead_lettered) == (True, 2)
+    assert coordinator.partition("p").status is PartitionStatus.COMPLETED
+    files = [json.loads(file.read_text()) for file in (tmp_path / "dlq").glob("20??/dlq-v2-s_PARTITION-search-*.json")]
+    letters = [each for file in files for each in file["dlqObjects"]]
+    assert sorted(each["failedData"]["document"]["k"] for each in letters) == [4, 6]
+    assert {each["failedData"]["message"] for each in letters} == {"400 mapping error"}
+
+
+def test_s13_data_prepper_s_dead_letters_that_cannot_be_stored_are_failures(deliver, journal, tmp_path):
+    (tmp_path / "file").write_text("")
+    place = DataPrepperDeadLetters(str(tmp_path / "file"))
+    done = deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, dead_letters=place)["done"]
+    assert (done.positive, done.accounting.failed) == (False, 1)
+    assert done.problems[-1].startswith("dead letters could not be written: OutputError: Cannot write a file: ")
 
 
 @pytest.mark.parametrize("outcome", [Complete(), Close(HOUR)])

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
+from opensearchpy import OpenSearch
+from opensearchpy.helpers import scan
 
 from airflow_coordination.acknowledgments import Accounting, SinkCounts
 from airflow_coordination.leases import PartitionStatus
-from airflow_coordination.sinks import PostgresSink
+from airflow_coordination.sinks import OpenSearchSink, PostgresSink
 from airflow_coordination.spark import read_completed
 from tests.integration.spark.drivers import Task
 from tests.integration.spark_faults.events import Events, logging_events
@@ -26,7 +31,8 @@ REFUSED = {each for each in NUMBERS if each % 100 == 50}
 TABLE = {each for each in NUMBERS if each % 10 != 1}
 FILES = {each for each in NUMBERS if each % 2 == 0}
 CLEAN = {each for each in NUMBERS if each % 5 == 0}
-GONE = {each for each in NUMBERS if each % 10 == 1 and each not in FILES | CLEAN}
+INDEX = {each for each in NUMBERS if each % 4 == 0}
+GONE = {each for each in NUMBERS if each % 10 == 1 and each not in FILES | CLEAN | INDEX}
 EXACT = Accounting(
     read=800,
     delivered_everywhere=800 - 80 - len(GONE) - len(REFUSED),
@@ -37,6 +43,7 @@ EXACT = Accounting(
         "table": SinkCounts(len(TABLE), len(TABLE) - len(REFUSED), len(REFUSED)),
         "files": SinkCounts(len(FILES), len(FILES)),
         "clean": SinkCounts(len(CLEAN), len(CLEAN)),
+        "index": SinkCounts(len(INDEX), len(INDEX)),
     },
 )
 
@@ -54,9 +61,23 @@ def database(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         yield connection
 
 
+@pytest.fixture
+def documents(opensearch_node: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    monkeypatch.setenv("SINK_NODE", opensearch_node)
+    monkeypatch.setenv("SINK_INDEX", name := f"records-{uuid4().hex}")
+    OpenSearchSink(opensearch_node, name).setup()
+    with OpenSearch([opensearch_node]) as client:
+
+        def found() -> list[dict[str, Any]]:
+            client.indices.refresh(index=name)
+            return [hit["_source"] for hit in scan(client, index=name)]
+
+        yield found
+
+
 @pytest.mark.parametrize("runs", [3, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(3_000)])])
 def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
-    spark, task: Task, cluster: dict[str, str], database, tmp_path: Path, runs: int
+    spark, task: Task, cluster: dict[str, str], database, documents, tmp_path: Path, runs: int
 ) -> None:
     (log := tmp_path / "events").mkdir()
     task.conf = cluster | SPECULATION | logging_events(log) | {"spark.task.maxFailures": "12"}
@@ -73,6 +94,8 @@ def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
     assert Counter(database.execute("select partition, number from records").fetchall()) == expected
     lines = [json.loads(line) for file in (tmp_path / "files").glob("*.jsonl") for line in file.open()]
     assert Counter((line["partition"], line["number"]) for line in lines) == {(k, n): 1 for k in keys for n in FILES}
+    found = Counter((each["partition"], each["number"]) for each in documents())
+    assert found == {(key, number): 1 for key in keys for number in INDEX}
     check_published(spark, task, keys)
 
 

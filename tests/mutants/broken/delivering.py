@@ -17,6 +17,14 @@ def _table(test: str) -> Tested:
     return Tested(f"tests/integration/sinks/test_postgres.py::{test}", postgresql=True)
 
 
+def _index(test: str) -> Tested:
+    return Tested(f"tests/integration/sinks/test_opensearch.py::{test}")
+
+
+def _spoilt(test: str) -> Tested:
+    return Tested(f"tests/integration/sinks/test_opensearch_faults.py::test_s13_{test}")
+
+
 MUTANTS = (
     Mutant(
         "an unknown release counts",
@@ -61,6 +69,56 @@ MUTANTS = (
         '        "where target.{token} is null "\n',
         "S13: tokens of two partitions are compared, and records are kept out for ever",
         _table("test_s13_another_partition_s_token_does_not_keep_a_record_out"),
+    ),
+    Mutant(
+        "an index without the fence",
+        "sinks.opensearch_bulk",
+        '{"_id": document.id, "version": self._task.token, "version_type": "external_gte"}',
+        '{"_id": document.id}',
+        "S13: an owner that lost its lease overwrites what its successor wrote",
+        _index("TestOpenSearch::test_s13_a_zombie_overwrites_nothing"),
+    ),
+    Mutant(
+        "whatever is in the way is replaced",
+        "sinks.opensearch_bulk",
+        "_number(token) > self._task.token",
+        "False",
+        "S13: an owner that lost its lease overwrites what its successor wrote, in two steps",
+        _index("test_s13_the_fence_holds_where_a_record_has_moved"),
+    ),
+    Mutant(
+        "a fence for all partitions of an index",
+        "sinks.opensearch_bulk",
+        "return fence.get(self._partition_field) == self._task.partition_id and _number",
+        "return _number",
+        "S13: tokens of two partitions are compared, and records are kept out for ever",
+        _index("test_s13_another_partition_s_token_does_not_keep_a_record_out"),
+    ),
+    Mutant(
+        "what was looked at is replaced even if it has changed",
+        "sinks.opensearch_bulk",
+        '    return {"index": {"_id": document.id, **at}}\n',
+        '    return {"index": {"_id": document.id}}\n',
+        "S13: what a successor writes between a zombie's look and its write is overwritten",
+        _spoilt("a_zombie_s_look_is_out_of_date_when_it_writes"),
+    ),
+    Mutant(
+        "a short answer is a delivery",
+        "sinks.opensearch_bulk",
+        "if not isinstance(items, list) or len(items) != len(documents):",
+        "if isinstance(items, list):\n"
+        "            items += [{'index': {'_id': each.id, 'status': 201}} for each in documents[len(items) :]]\n"
+        "        else:",
+        "S13: records that OpenSearch did not answer for count as delivered",
+        _spoilt("an_answer_that_is_not_one_for_each_record_delivers_nothing[shorter]"),
+    ),
+    Mutant(
+        "a busy index is a refusal",
+        "sinks.opensearch_bulk",
+        "if document.conflict or status in _TRANSIENT or status >= 500:",
+        "if document.conflict:",
+        "S13: records that a full queue turned away are never sent again",
+        _spoilt("only_the_records_that_were_not_taken_are_sent_again[429]"),
     ),
     Mutant(
         "a redirection is followed",

@@ -75,6 +75,19 @@ def test_the_name_tells_the_fence_and_nothing_is_left_beside(directory):
     assert [file.name for file in directory.iterdir()] == ["part-7-3f9c-d1-a1.jsonl"]
 
 
+def test_a_batch_that_is_delivered_again_has_further_files(directory):
+    for delivery in ("d1", "d2"):
+        deliver(FileSink(str(directory)), [{"id": 1}], sink_task(delivery=delivery))
+    assert len(visible(directory)) == 2
+
+
+def test_an_owner_that_lost_its_lease_may_still_add_files(directory):
+    """Its driver looks at the lease before it moves files; what happens after that look cannot be kept out."""
+    deliver(FileSink(str(directory)), [{"id": 1}], sink_task(token=8, fence="8-bbbb", delivery="d2"))
+    deliver(FileSink(str(directory)), [{"id": 1}], sink_task(token=7, fence="7-aaaa"))
+    assert [file.name[:13] for file in visible(directory)] == ["part-7-aaaa-d", "part-8-bbbb-d"]
+
+
 def test_another_delivery_s_pending_files_stay(directory):
     """It may be another partition's, at work."""
     sink = FileSink(str(directory))

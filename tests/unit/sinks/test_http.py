@@ -23,7 +23,8 @@ SOON = timedelta(milliseconds=300)
 class Server(ThreadingHTTPServer):
     """Takes records, but none whose value is "bad".
 
-    :ivar script: what it does with the next requests before it becomes itself again: a status, or "cut", or "hang".
+    :ivar script: what it does with the next requests before it becomes itself again: a status, or "cut",
+        "cut after" (it has taken them), or "hang".
     """
 
     daemon_threads = True
@@ -52,6 +53,8 @@ class Handler(BaseHTTPRequestHandler):
         todo = self.server.script.pop(0) if self.server.script else self._judge(records)
         if todo == "hang":
             self.server.released.wait(30)
+        if todo == "cut after":
+            self.server.taken += records
         if isinstance(todo, str):
             self.close_connection = True
             return
@@ -140,6 +143,12 @@ def test_the_records_that_are_to_blame_are_found(server, sink):
     answers = deliver(sink, [*records, {"id": 100, "value": float("nan")}])
     assert [number for number, answer in enumerate(answers) if answer.kind is AnswerKind.REFUSED] == [3, 90, 100]
     assert (len(server.taken), answers[3].reason) == (98, "422 Unprocessable Entity: it says why")
+
+
+def test_a_bulk_whose_answer_was_lost_is_there_twice(server, sink):
+    server.script = ["cut after"]
+    assert [answer.kind for answer in deliver(sink, RECORDS)] == [AnswerKind.DELIVERED] * 4
+    assert server.taken == RECORDS * 2
 
 
 def test_requests_tell_partition_and_fence(server):

@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from signs import DIRECTORY, executor, here, wait_until
 
 from airflow_coordination.sinks import Answer, Guarantee, PostgresSink, Record, SinkTask
-from airflow_coordination.spark import Complete, DeadLetters, FileSink, Publish, partition_application
+from airflow_coordination.spark import Complete, DeadLetters, FileSink, OpenSearchSink, Publish, partition_application
 
 TASKS, RECORDS, BULK = 8, 100, 20
 """Spark tasks; records of each; records of a bulk, so that a fault finds some of them delivered."""
@@ -94,6 +94,9 @@ def main(spark, lease):
             "table": Faulty(table, partition, where="number % 10 <> 1"),
             "files": FileSink(os.environ["SINK_DIRECTORY"], where="number % 2 = 0"),
             "clean": Publish("clean", where="number % 5 = 0"),
+            "index": OpenSearchSink(
+                os.environ["SINK_NODE"], os.environ["SINK_INDEX"], where="number % 4 = 0", bulk_records=BULK
+            ),
         },
         drop={"three": "number % 10 = 3"},
         dead_letters=DeadLetters("dead"),

@@ -1,4 +1,4 @@
-"""Delivers into a table, and waits in the middle of a task, between two bulks, to be stopped there."""
+"""Delivers into a table or an index, and waits in the middle of a task, between two bulks, to be stopped there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from signs import DIRECTORY, here
 
-from airflow_coordination.sinks import Answer, Guarantee, PostgresSink, Record, SinkTask
+from airflow_coordination.sinks import Answer, Guarantee, OpenSearchSink, PostgresSink, Record, Sink, SinkTask
 from airflow_coordination.spark import Complete, partition_application
 
 BULK, BEFORE = 20, 2
@@ -16,17 +16,24 @@ BULK, BEFORE = 20, 2
 WAITS, TOLD = "between two bulks", "the zombie was told"
 
 
+def sink_of(url: str) -> Sink:
+    """Return the sink at an address."""
+    if url.startswith("http"):
+        return OpenSearchSink(url, os.environ["SINK_INDEX"], bulk_records=BULK)
+    return PostgresSink(url, table="records", bulk_records=BULK)
+
+
 @dataclass(frozen=True)
 class Waiting:
-    """A table behind a task that waits after two bulks."""
+    """A sink behind a task that waits after two bulks."""
 
-    table: PostgresSink
+    behind: Sink
     where: str | None = None
     bulk_records: int = BULK
     guarantee: Guarantee = Guarantee.FENCED
 
     def open(self, task: SinkTask) -> WaitingWriter:
-        return WaitingWriter(self.table.open(task))
+        return WaitingWriter(self.behind.open(task))
 
 
 class WaitingWriter:
@@ -52,8 +59,7 @@ class WaitingWriter:
 @partition_application
 def main(spark, lease):
     records = spark.range(0, 100, 1, 1).selectExpr("id as number", "'zombie' as writer")
-    table = PostgresSink(os.environ["SINK_URL"], table="records", bulk_records=BULK)
-    lease.deliver(records, "number", {"table": Waiting(table)}, check_keys=False)
+    lease.deliver(records, "number", {"sink": Waiting(sink_of(os.environ["SINK_URL"]))}, check_keys=False)
     return Complete()
 
 
