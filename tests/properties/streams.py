@@ -86,6 +86,7 @@ class Run:
         self.position = self.chance.choice([TRIM_HORIZON, latest, at])
         self.leased = dict[str, bool]()
         self.waits = dict[str, set[str]]()
+        self.source_tells = self.chance.random() < 0.7  # not every source lists the children of a shard
         self.lost, self.restored, self.cut_at_latest = False, False, False
         self.owed = set[str]()
 
@@ -150,7 +151,7 @@ class Run:
         if not ready:
             return False
         name = self.chance.choice(sorted(ready))
-        told = not self.restored and self.chance.random() < 0.7  # not every source lists the children of a shard
+        told = self.source_tells and not self.restored
         end = at_shard_end(self.stream.children(name) if told else [], self.leased.keys(), self.position)
         self._create(self._cut(list(end.create)))
         if end.complete:

@@ -62,10 +62,11 @@ def confidence_cases(file: Fields) -> Iterator[Result]:
 def _synced(case: Fields, sequence: list[Any], threshold: int) -> list[int]:
     """Return at which looks the stream is listed and planned."""
     findings, found = Findings(), []
-    named = list(dict.fromkeys(sequence))
+    named = list[str]()
     for number, label in enumerate(sequence, start=1):
         if not isinstance(label, str) or not label:
             refuse(case.at("sequence"), sequence, f"has {label!a}, which is no text", "Write none, ok or a name.")
+        named.append(label)
         findings, sure = look(findings, _seen(label, named.index(label)), threshold)
         if sure:
             found.append(number)

@@ -46,6 +46,12 @@ def test_a_hole_counts_after_three_identical_findings_running():
     assert findings == Findings((MIDDLE,), 4)
 
 
+def test_another_hole_begins_anew():
+    findings = Findings((MIDDLE,), 2)
+    assert look(findings, [HashRange(0, 9)])[0].times == 1
+    assert look(findings, AROUND) == (Findings((MIDDLE,), 3), True)
+
+
 def test_without_any_lease_a_stream_is_listed_at_once():
     before = Findings((MIDDLE,), 1)
     assert look(before, []) == (before, True)

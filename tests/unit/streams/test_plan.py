@@ -64,6 +64,21 @@ def test_a_merged_shard_waits_for_both_parents():
     assert plan(SEED, {"4": False, "5": False, "6": True, "7": False}, TRIM_HORIZON) == []
 
 
+def test_what_only_a_passed_shard_leads_to_is_started_itself():
+    """0 has a lease, and so has 2; 1 between them is passed and will never be read, so 3 must be."""
+    line = [Shard("0", (), 0, 9), Shard("1", ("0",), 10, 19), Shard("2", ("1",), 20), Shard("3", ("1",), 20)]
+    assert plan(line, {"0": False, "2": False}, LATEST) == [NewLease("3", LATEST)]
+    below = [*line[:3], Shard("3", ("1",), 20, 29), Shard("4", ("3",), 30)]
+    assert plan(below, {"0": False, "2": False}, LATEST) == [NewLease("4", LATEST)]
+
+
+def test_the_oldest_leases_are_created_first():
+    young_first = [Shard("a", (), 30), Shard("b", (), 20), Shard("c", (), 10)]
+    assert [new.shard for new in plan(young_first, {}, LATEST)] == ["c", "b", "a"]
+    later = [Shard("z", (), 0, 50), Shard("x", (), 10), Shard("y", ("z",), 51)]
+    assert [new.shard for new in plan(later, {}, TRIM_HORIZON)] == ["z", "x"]
+
+
 def test_a_trimmed_parent_does_not_exist():
     assert plan(SEED[4:], {"4": False, "5": False}, TRIM_HORIZON) == [
         NewLease("6", TRIM_HORIZON),
