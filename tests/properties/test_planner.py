@@ -25,5 +25,7 @@ def test_planner_on_1_000_hierarchies() -> None:
 
 
 @pytest.mark.slow
-def test_planner_on_20_000_hierarchies() -> None:
-    assert broken(range(1_000, round(1_000 + 19_000 * SHARE))) == []
+@pytest.mark.parametrize("begin", range(1_000, 20_000, 4_750))
+def test_planner_on_20_000_hierarchies(begin: int) -> None:
+    """All of them in `make test-all`, a tenth in CI."""
+    assert broken(range(begin, begin + round(4_750 * SHARE))) == []
