@@ -28,7 +28,7 @@ from scripts.docs_promises import PARTLY, PROMISES, proofs
 from scripts.docs_python import reference
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs")
+REFERENCE = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs", "streams")
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
 
 

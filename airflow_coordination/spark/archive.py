@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
-ROOMS = ("leases", "outputs", "acknowledgments", "sinks", "stores", "spark", "sources")
+ROOMS = ("leases", "outputs", "acknowledgments", "sinks", "stores", "spark", "sources", "streams")
 VENDORED = "vendored"
 """The folder of libraries that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -21,13 +21,14 @@ CLIENTS = {
     "transfer": set(),
     "outputs": {"fsspec"},
     "acknowledgments": set(),
+    "streams": set(),
     "sinks": {"opensearchpy", "psycopg", "pyarrow", "tenacity"},
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "spark": {"pyspark"},
     "sources": {"boto3", "fsspec", "sqlalchemy"},
     "duties": set(),
     "cli": {"airflow", "psutil", "rich", "yaml"},
-    "testing": {"pyarrow", "pytest"},
+    "testing": {"pyarrow", "pytest", "rich"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
 NOT_LOADED = {
@@ -41,6 +42,7 @@ NOT_LOADED = {
     "airflow_coordination.sinks": HEAVY | {"psycopg", "pyarrow", "tenacity"},
     "airflow_coordination.stores": HEAVY - {"sqlalchemy"},
     "airflow_coordination.stores.sql": {"alembic"},
+    "airflow_coordination.streams": HEAVY | {"fsspec", "rich"},
     "airflow_coordination.monitoring": HEAVY | {"rich"},
     "airflow_coordination.spark": HEAVY - {"pyspark", "sqlalchemy"},
     "airflow_coordination.testing": HEAVY,

@@ -14,6 +14,7 @@ from tests.mutants.broken import (
     moving,
     outputs,
     pausing,
+    planning,
     postgresql,
     rendering,
     rules,
@@ -47,6 +48,7 @@ _TABLES = (
     delivering,
     pausing,
     moving,
+    planning,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

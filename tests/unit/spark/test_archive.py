@@ -48,5 +48,15 @@ def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_it_holds_what_a_driver_needs_and_nothing_of_airflow(tmp_path: Path) -> None:
     names = zipfile.ZipFile(build_archive(tmp_path)).namelist()
     rooms = {name.split("/")[1] for name in names if name.startswith("airflow_coordination/")}
-    assert rooms == {"__init__.py", "leases", "acknowledgments", "outputs", "sinks", "sources", "spark", "stores"}
+    assert rooms == {
+        "__init__.py",
+        "leases",
+        "acknowledgments",
+        "outputs",
+        "sinks",
+        "sources",
+        "spark",
+        "stores",
+        "streams",
+    }
     assert not [name for name in names if "__pycache__" in name or "/versions/" in name]

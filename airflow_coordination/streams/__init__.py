@@ -1,0 +1,42 @@
+"""Streams of shards that split and merge, as values. Pure: no client, no store, no clock.
+
+``plan`` says which shards get a lease next, ``holes`` whether any is missing, ``at_shard_end`` and ``may_go`` what
+becomes of a shard that is read, ``shares`` and ``wish`` who should hold how many. Suppliers and drivers do what they
+say.
+"""
+
+from airflow_coordination.streams.coverage import CONFIDENCE, Findings, holes, look
+from airflow_coordination.streams.ending import CLEAN_AFTER, ShardEnd, at_shard_end, may_go
+from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
+from airflow_coordination.streams.plan import NewLease, first, plan
+from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange, Shard
+from airflow_coordination.streams.shares import AT_ONE_TIME, LOOKS, Free, Wish, shares, wish
+
+__all__ = [
+    "AT_ONE_TIME",
+    "CLEAN_AFTER",
+    "CONFIDENCE",
+    "LOOKS",
+    "MAX_HASH_KEY",
+    "TRIM_HORIZON",
+    "Findings",
+    "Free",
+    "HashRange",
+    "InconsistentListingError",
+    "Lineage",
+    "NewLease",
+    "Position",
+    "Shard",
+    "ShardEnd",
+    "Start",
+    "Wish",
+    "at_shard_end",
+    "first",
+    "holes",
+    "look",
+    "may_go",
+    "plan",
+    "shares",
+    "wish",
+]

@@ -1,0 +1,61 @@
+"""Prints what became of the cases of a file.
+
+usage: python -m airflow_coordination.testing.cases FILE.json; it leaves with 1 when something is different and no
+decision says why, with 2 when the file is malformed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from airflow_coordination.leases.errors import InvalidInputError, printable
+from airflow_coordination.testing.cases import BY_DESIGN, Result, Verdict, run_file
+
+_STYLES = {Verdict.AS_EXPECTED: "green", Verdict.BY_DESIGN: "yellow", Verdict.DIFFERENT: "bold red"}
+_WIDTH = 160
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a file, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m airflow_coordination.testing.cases",
+        description="Run case files of the KCL's lease life cycle, and compare.",
+        epilog="Leaves with 1 when something is different and no decision says why, with 2 when a file is malformed.",
+    )
+    parser.add_argument("file", metavar="FILE.json", help="cases in the format of tests/cases/kcl_leases.json")
+    options = parser.parse_args(arguments)
+    try:
+        results = run_file(options.file)
+    except InvalidInputError as error:
+        print(f"error: {printable(str(error))}", file=sys.stderr)
+        return 2
+    show(results)
+    return int(any(result.verdict is Verdict.DIFFERENT for result in results))
+
+
+def show(results: Sequence[Result]) -> None:
+    """Print one line for each case, the reasons of what is by design, and the sums."""
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False)
+    table = Table("section", "case", "verdict", "expected", "answer", "reason", box=box.ASCII_DOUBLE_HEAD)
+    for one in results:
+        verdict = Text(str(one.verdict), style=_STYLES[one.verdict])
+        answer = "" if one.answer == one.expected else one.answer
+        texts = (Text(printable(text)) for text in (one.expected, answer, one.reason))
+        table.add_row(one.section, Text(printable(one.case)), verdict, *texts)
+    console.print(table)
+    for reason in dict.fromkeys(one.reason for one in results if one.reason):
+        console.print(f"different by design, {reason}: {BY_DESIGN[reason]}.", markup=False)
+    sums = Counter(one.verdict for one in results)
+    console.print(f"{len(results)} cases: {', '.join(f'{sums[verdict]} {verdict}' for verdict in Verdict)}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
