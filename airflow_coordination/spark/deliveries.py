@@ -28,10 +28,17 @@ class Deliveries:
     accounting: Accounting = field(default_factory=Accounting)
     _negative: Acknowledgment | None = None
     _on_negative: OnNegative = "fail"
+    _made: bool = False
+
+    @property
+    def counted(self) -> Accounting | None:
+        """The counts for the next save or ending, ``None`` when nothing was delivered."""
+        return self.accounting if self._made else None
 
     def add(self, acknowledgment: Acknowledgment, on_negative: OnNegative) -> None:
         """Add one; the first negative one decides about the tenure."""
         self.accounting += acknowledgment.accounting
+        self._made = True
         if not acknowledgment.positive and self._negative is None:
             self._negative, self._on_negative = acknowledgment, on_negative
 

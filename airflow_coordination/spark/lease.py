@@ -122,7 +122,8 @@ class PartitionLease:
             self.check_held()
             self.deliveries.check()
             try:
-                self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks)
+                counted = self.deliveries.counted
+                self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks, counted)
             except (PartitionNotOwnedError, PartitionNotFoundError) as error:
                 self._refuse(error)
                 raise

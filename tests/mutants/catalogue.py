@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.broken import (
+    accounting,
     acquiring,
     board,
     command_line,
@@ -47,6 +48,7 @@ _TABLES = (
     delivering,
     pausing,
     moving,
+    accounting,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
