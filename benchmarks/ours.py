@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from math import inf
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
@@ -24,12 +25,23 @@ class Ours:
         closes what it acquires for an hour, ``created`` creates.
     :param hints: how many the sensor lists.
     :param remembering: whether each tenure becomes a row of the history.
+    :param unhurried: nothing counts as slow, so that what is sent does not depend on how busy the machine is.
     """
 
-    def __init__(self, url: str | PartitionStore, mode: str, hints: int = 0, *, remembering: bool = True) -> None:
+    def __init__(
+        self,
+        url: str | PartitionStore,
+        mode: str,
+        hints: int = 0,
+        *,
+        remembering: bool = True,
+        unhurried: bool = False,
+    ) -> None:
         if not remembering and isinstance(url, str):
             url = f"{url}{'&' if '?' in url else '?'}history_retention=off"
         self._store = open_store(url)
+        if unhurried and (used_up := getattr(self._store, "_used_up", None)):  # PostgreSQL's
+            used_up.slow = inf
         self._coordinator = SourceCoordinator(self._store, SOURCE, OWNER)
         self._hints = iter(self._coordinator.claimable(limit=hints) if hints else ())
         self._held: Lease | None = None

@@ -8,21 +8,31 @@ does: whoever resets it or creates it anew, older code too, leaves totals behind
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
 from airflow_coordination.leases.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from airflow_coordination.leases.partition import Partition
 
 MAX_TEXT_BYTES: Final = 4_096
 """Size of what is stored, in UTF-8; names and numbers are bounded so that it is never longer."""
 _TOTALS: Final = ("read", "delivered_everywhere", "unrouted", "dead_lettered", "failed")
 _OF_A_SINK: Final = ("owed", "delivered", "dead_lettered", "failed")
 _DROPPED: Final = "dropped"
+
+
+class Counted(Protocol):
+    """What this needs of a partition."""
+
+    @property
+    def generation(self) -> str:
+        """Its generation."""
+
+    @property
+    def accounting_text(self) -> str | None:
+        """Its totals as they are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,32 @@ def of_flat(counts: Mapping[str, int]) -> Accounting:
 
     :raises InvalidInputError: when a name or a number is none that :func:`flat` gives.
     """
+    return Accounting(**_fields(counts))
+
+
+def added_up(counts: Mapping[str, int], partitions: int) -> AddedUp:
+    """Return the accounting of many partitions, of the sums of their counts.
+
+    :raises InvalidInputError: as :func:`of_flat`.
+    """
+    return AddedUp(**_fields(counts), partitions=partitions)
+
+
+def of_partitions(partitions: Iterable[Counted]) -> AddedUp:
+    """Return the accounting of these partitions together."""
+    sums, found = Counter[str](), 0
+    for stored in map(current, partitions):
+        if stored is not None:
+            sums.update(flat(stored.accounting))
+            found += 1
+    return added_up(sums, found)
+
+
+def _fields(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the fields of an accounting with these counts.
+
+    :raises InvalidInputError: when a name or a number is none that :func:`flat` gives.
+    """
     totals: dict[str, Any] = {}
     dropped: dict[str, int] = {}
     sinks: dict[str, dict[str, int]] = {}
@@ -86,10 +122,10 @@ def of_flat(counts: Mapping[str, int]) -> Accounting:
             sinks.setdefault(whose, {})[part] = count
         else:
             raise InvalidInputError("accounting", name, "is no name of a count", "Reset the partition")
-    return Accounting(**totals, dropped=dropped, sinks={name: SinkCounts(**parts) for name, parts in sinks.items()})
+    return totals | {"dropped": dropped, "sinks": {name: SinkCounts(**parts) for name, parts in sinks.items()}}
 
 
-def current(partition: Partition) -> Accounts | None:
+def current(partition: Counted) -> Accounts | None:
     """Return the totals of a partition, ``None`` when none are stored or they belong to another generation.
 
     :raises InvalidInputError: when they are corrupt.
@@ -100,7 +136,7 @@ def current(partition: Partition) -> Accounts | None:
     return stored if stored.generation == partition.generation else None
 
 
-def after(partition: Partition, counted: Accounting | None, generation: str) -> str | None:
+def after(partition: Counted, counted: Accounting | None, generation: str) -> str | None:
     """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
 
     :param partition: as its owner's chain knows it: with the accounting from before this tenure.

@@ -26,7 +26,7 @@ OnLost = Callable[[CoordinationError], object]
 
 
 class Heartbeat:
-    """Renews one lease every tenth of its timeout, in a thread of its own; a second one watches the deadline.
+    """Renews one lease every tenth of its timeout, in a thread of its own; then a second one watches the deadline.
 
     It stops, and calls ``on_lost`` once, when the store says the lease is over, when no renewal succeeds
     before the lease's own monotonic deadline, whatever the reason, or when the work shows no progress for too
@@ -60,14 +60,13 @@ class Heartbeat:
         self.lost: CoordinationError | None = None
         """Why the lease was lost, ``None`` while it was not."""
         self._losing = threading.Lock()
-        self._threads = [
+        self._beats, self._guards = (
             threading.Thread(target=target, name=f"{name}-{lease.fence}", daemon=True)
             for name, target in (("heartbeat", self._run), ("deadline", self._guard))
-        ]
+        )
 
     def __enter__(self) -> Heartbeat:
-        for thread in self._threads:
-            thread.start()
+        self._beats.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,7 +77,7 @@ class Heartbeat:
         if os.getpid() != self._process:
             return
         self._stop.set()
-        for thread in self._threads:
+        for thread in (self._beats, self._guards):  # in this order: the first starts the second
             if thread.is_alive() and threading.current_thread() is not thread:
                 thread.join(timeout=5)
 
@@ -107,9 +106,15 @@ class Heartbeat:
             self._lose(StoreUnavailableError(RENEW, f"{type(error).__name__}: {error}"))
 
     def _run(self) -> None:
-        while not self._clock.wait(self._stop, self._pause()):
-            if not self.beat():
-                return
+        """Renew until it is over. Whoever is done before the first renewal, as most are, has cost one thread."""
+        if self._clock.wait(self._stop, self._pause()):
+            return
+        self._start_guard()
+        while self.beat() and not self._clock.wait(self._stop, self._pause()):
+            pass
+
+    def _start_guard(self) -> None:
+        self._guards.start()
 
     def _guard(self) -> None:
         """Lose the lease at its own monotonic deadline, even while a renewal hangs in the store (promise L7)."""

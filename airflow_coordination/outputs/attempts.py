@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
@@ -25,11 +24,11 @@ from airflow_coordination.outputs.markers import Marker
 from airflow_coordination.outputs.parquet import TAIL, FooterError, footer_length, parse_footer
 from airflow_coordination.outputs.schema_compatibility import check_names, check_told
 from airflow_coordination.outputs.storage import (
-    PARALLEL_REQUESTS,
     StoredFile,
     join,
     list_files,
     read_bytes,
+    side_by_side,
     write_bytes,
 )
 from airflow_coordination.outputs.trails import is_due, write_trail
@@ -182,8 +181,7 @@ class Attempt:
     def _describe(self, block: OpenBlock, stored: Sequence[StoredFile], file_format: str) -> list[DataFile]:
         if file_format != "parquet":
             return [DataFile(file.path, file.size) for file in stored]
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-            return list(pool.map(lambda file: self._describe_parquet(block, file), stored))
+        return side_by_side(lambda file: self._describe_parquet(block, file), stored)
 
     def _describe_parquet(self, block: OpenBlock, file: StoredFile) -> DataFile:
         address = join(block.path, file.path)

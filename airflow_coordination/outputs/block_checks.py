@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 
 from airflow_coordination.leases.names import storable
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import is_hidden_by_name
 from airflow_coordination.outputs.manifests import Manifest, digest_of
-from airflow_coordination.outputs.storage import PARALLEL_REQUESTS, list_files, read_bytes
+from airflow_coordination.outputs.storage import list_files, read_bytes, side_by_side
 
 log = logging.getLogger(__name__)
 
@@ -78,13 +77,12 @@ def _is_text(name: str) -> bool:
         return False
 
 
-def check_unchanged(manifests: Iterable[Manifest]) -> None:
+def check_unchanged(manifests: Sequence[Manifest]) -> None:
     """Look once more at finished blocks, side by side, before an ending makes them count.
 
     :raises OutputError: when a manifest or one of its files is missing, or is not as it was when the block was left.
     """
-    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-        list(pool.map(_check_unchanged, manifests))
+    side_by_side(_check_unchanged, manifests)
 
 
 def _check_unchanged(manifest: Manifest) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs import s3
@@ -24,6 +24,8 @@ except ModuleNotFoundError:  # the operator's archive brings one for images that
     import fsspec
 
 PARALLEL_REQUESTS = 16
+Asked = TypeVar("Asked")
+Answered = TypeVar("Answered")
 _PATTERN = frozenset("*?[")
 """Characters that make a path a pattern for fsspec."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -141,10 +143,15 @@ def read_many(addresses: list[str]) -> list[Content]:
         except (FileNotFoundError, OutputError) as error:
             return error
 
-    if len(addresses) < 2:
-        return [read(address) for address in addresses]
-    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
-        return list(pool.map(read, addresses))
+    return side_by_side(read, addresses)
+
+
+def side_by_side(ask: Callable[[Asked], Answered], each: Sequence[Asked]) -> list[Answered]:
+    """Ask for some at a time, and return the answers in order; one alone needs no thread, which costs more than it."""
+    if len(each) < 2:
+        return [ask(one) for one in each]
+    with ThreadPoolExecutor(min(PARALLEL_REQUESTS, len(each))) as pool:
+        return list(pool.map(ask, each))
 
 
 def list_files(address: str) -> list[StoredFile]:

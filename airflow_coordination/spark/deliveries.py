@@ -42,13 +42,14 @@ class Deliveries:
         if not acknowledgment.positive and self._negative is None:
             self._negative, self._on_negative = acknowledgment, on_negative
 
-    def check(self) -> None:
-        """Refuse to go on from a position that not every record before has passed.
+    def checked(self) -> Accounting | None:
+        """Return the counts, unless not every record has passed: nothing may go on from that position.
 
         :raises NegativeAcknowledgmentError: naming sink, number and first error.
         """
         if self._negative is not None:
             raise NegativeAcknowledgmentError(self.key, self._negative.problems)
+        return self.counted
 
     def settled(self, outcome: object) -> object:
         """Return the outcome that a function's result may have.

@@ -20,9 +20,11 @@ from airflow_coordination.sinks.dead_letters import DeadLetterFiles
 from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
+from airflow_coordination.spark import shipping
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import context_of
+from airflow_coordination.spark.tags import JobTags
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +87,14 @@ class Delivery:
 
     def run(self) -> Acknowledgment:
         """Deliver, and say what became of it."""
-        context = self._context()
+        spark = self._session()
         self.routing.check()
         self.task = replace(self.task, delivery=secrets.token_hex(4))
         seconds("acknowledgment_timeout", self.timeout)
         acks = AcknowledgmentSet(self._told.append, self.timeout)
         tally = Tally([0] * len(self.routing.sinks), [0] * len(self.routing.drop))
         try:
-            with _limited(context, self.timeout, self.task.delivery):
+            with _limited(JobTags(spark), self.timeout, self.task.delivery):
                 tally = self._delivered()
         except Exception as error:
             if acks.look() is not SetStatus.EXPIRED:
@@ -100,17 +102,16 @@ class Delivery:
             log.warning("The delivery took too long and was cancelled: %s", without_secrets(str(error))[:500])
         return self._acknowledged(acks, tally)
 
-    def _context(self) -> Any:
+    def _session(self) -> Any:
+        """Return the records' session, whose executors have this package."""
         records = self.routing.records
         if not hasattr(records, "sparkSession") or not hasattr(records, "columns"):
             problem = f"is {type(records).__name__}, not a DataFrame"
             raise InvalidInputError("records", records, problem, "Give spark.createDataFrame(…), or what was read")
-        context = context_of(records.sparkSession)
-        if context is None:
-            problem = "is of Spark Connect, whose executors have no copy of this package"
-            remedy = "Run the function with LeasedSparkSubmitOperator, or drain it with a classic session"
-            raise InvalidInputError("records", records, problem, remedy)
-        return context
+        spark = records.sparkSession
+        if context_of(spark) is None:  # the operator brings the archive to classic ones
+            shipping.bring(spark)
+        return spark
 
     def _rows_in(self, block: OpenBlock) -> int:
         """Return how many rows a block has that was finished just now, other threads' blocks or not."""
@@ -226,7 +227,7 @@ def _kept(frame: Any, several: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _limited(context: Any, timeout: timedelta, delivery: str) -> Iterator[None]:
+def _limited(tags: JobTags, timeout: timedelta, delivery: str) -> Iterator[None]:
     """Cancel the jobs that this thread starts in here when time is up."""
     tag = f"deliver-{delivery}"
     over = threading.Event()
@@ -234,14 +235,14 @@ def _limited(context: Any, timeout: timedelta, delivery: str) -> Iterator[None]:
     def cancel() -> None:
         wait = timeout.total_seconds()
         while not over.wait(wait):
-            context.cancelJobsWithTag(tag)
+            tags.cancel(tag)
             wait = _CANCEL_AGAIN
 
     thread = threading.Thread(target=cancel, name=tag, daemon=True)
-    context.addJobTag(tag)
+    tags.add(tag)
     thread.start()
     try:
         yield
     finally:
         over.set()
-        context.removeJobTag(tag)
+        tags.remove(tag)

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.spark.session import context_of
+from airflow_coordination.spark.tags import JobTags
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ class SparkJobs:
     def __init__(self, spark: Any, fence: Fence, *, alone: bool) -> None:
         self._spark, self._alone = spark, alone
         self._context = context_of(spark)
-        self._tag = f"lease-{fence}"
+        self._tag, self._tags = f"lease-{fence}", JobTags(spark)
         self._connect_progress: tuple[Any, ...] = ()
 
     def mark(self, description: str) -> None:
@@ -35,33 +36,31 @@ class SparkJobs:
         :param description: their text in Spark's own pages.
         """
         if self._context is None:
-            self._spark.addTag(self._tag)
             self._spark.registerProgressHandler(self._on_progress)
         else:
             self._context.setJobGroup(self._tag, description, interruptOnCancel=True)
-            self._context.addJobTag(self._tag)
+        self._tags.add(self._tag)
 
     def unmark(self) -> None:
         """Take the marks away from the calling thread."""
         if self._context is None:
-            self._spark.removeTag(self._tag)
+            self._tags.remove(self._tag)
             self._spark.removeProgressHandler(self._on_progress)
             return
         try:
-            self._context.removeJobTag(self._tag)
-            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-                self._context.setLocalProperty(name, None)
+            self._tags.remove(self._tag)
+            self._context._jsc.clearJobGroup()  # each call to the JVM is a round trip
         except Exception as error:
             log.debug("The JVM is gone, and the marks with it: %s", error)
 
     def cancel(self) -> None:
         """Cancel what runs now. Jobs started later are not touched; call again."""
-        if self._context is None:
-            self._spark.interruptAll() if self._alone else self._spark.interruptTag(self._tag)
-        elif self._alone:
-            self._context.cancelAllJobs()
+        if not self._alone:
+            self._tags.cancel(self._tag)
+        elif self._context is None:
+            self._spark.interruptAll()
         else:
-            self._context.cancelJobsWithTag(self._tag)
+            self._context.cancelAllJobs()
 
     def progress(self) -> object:
         """Return a value that changes when a task of these jobs ends (no accumulator, no listener)."""

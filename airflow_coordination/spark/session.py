@@ -7,12 +7,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
+from weakref import WeakKeyDictionary
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import is_local
 from airflow_coordination.spark import connect, s3a
 
+_SCALA: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 CLASSIC, CLIENT = "pyspark", "pyspark-client"
 
 
@@ -95,7 +97,16 @@ def usable(spark: Any) -> bool:
     context = context_of(spark)
     if context is None:
         return connect.answers(spark)
+    if context._jsc is None:  # stopped from Python
+        return False
     try:
-        return not context._jsc.sc().isStopped()
+        return not _scala(context).isStopped()
     except Exception:  # whatever py4j raises when nobody answers
         return False
+
+
+def _scala(context: Any) -> Any:
+    """Return the context of Spark itself behind the one for Java; asked for once, as each call is a round trip."""
+    if context not in _SCALA:
+        _SCALA[context] = context._jsc.sc()
+    return _SCALA[context]

@@ -81,7 +81,7 @@ def record(cluster: Cluster, rows: int, cycles: int, path: Path) -> None:
     """Write down what this package sends for so many cycles."""
     with cluster.copy(OURS, rows) as url, recorded() as recording:
         made: list[Ours] = []
-        recording.part(lambda: made.append(Ours(url, "queued")))
+        recording.part(lambda: made.append(Ours(url, "queued", unhurried=True)))
         for _ in range(cycles):
             recording.part(lambda: made[0].cycles(1))
         made[0].close()

@@ -69,8 +69,10 @@ class VirtualHeartbeat(Heartbeat):
     def __enter__(self) -> VirtualHeartbeat:
         """Start the renewals."""
         self._clock.process.spawn(self._run)
-        self._clock.process.spawn(self._guard)
         return self
+
+    def _start_guard(self) -> None:
+        self._clock.process.spawn(self._guard)
 
     def stop(self) -> None:
         """End the renewals; the threads see it when they wake."""

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
-from airflow_coordination.leases.accounts import Accounts
+from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
+from airflow_coordination.leases.accounts import Accounts, flat
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.testing.conformance.coordinating import Coordinators
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench
 
 
@@ -115,6 +116,34 @@ class Keeping:
         assert bench.get("k").accounting == counted(8)
         bench.clock.advance(2 * MINUTE)
         assert bench.acquire().accounting == counted(8)
+
+    def test_s26_a_source_is_the_sum_of_its_partitions(self, bench: Workbench, coordinators: Coordinators) -> None:
+        one = coordinators()
+        assert one.accounting() == AddedUp()
+        other = Accounting(read=5, dropped={"bad": 2}, dead_lettered=3, sinks={"sink 0": SinkCounts(3, 0, 3, 0)})
+        saved(bench, bench.new("a"), counted(4))
+        saved(bench, bench.new("b"), other)
+        saved(bench, bench.new("large"), LARGE)
+        saved(bench, bench.new("reset"), counted(100))
+        bench.act(Action.RESET, "reset")
+        saved(bench, bench.new("deleted"), counted(100))
+        bench.act(Action.DELETE, "deleted")
+        bench.new("nothing")
+        found, wanted = one.accounting(), counted(4) + other + LARGE
+        assert found.partitions == 3
+        assert flat(found) == flat(wanted)
+        assert one.accounting("b") == AddedUp(**{f.name: getattr(other, f.name) for f in fields(other)}, partitions=1)
+        assert one.accounting("nothing") == one.accounting("not there") == AddedUp()
+
+    def test_s26_a_source_may_have_more_sinks_and_larger_counts_than_a_partition(
+        self, bench: Workbench, coordinators: Coordinators
+    ) -> None:
+        most = 10**15 - 1
+        for key in "abc":
+            sinks = {f"{key} {number}": SinkCounts(owed=most, delivered=most) for number in range(8)}
+            saved(bench, bench.new(key), Accounting(read=most, delivered_everywhere=most, sinks=sinks))
+        found = coordinators().accounting()
+        assert (found.read, len(found.sinks), found.imbalances()) == (3 * most, 24, [])
 
     def test_s26_a_page_and_a_search_show_it_too(self, bench: Workbench) -> None:
         held = saved(bench, bench.new("k"), LARGE)

@@ -42,8 +42,11 @@ class Server:
 
 
 @contextmanager
-def connect_server(folder: Path) -> Iterator[Server]:
-    """Run a server with two cores until the block ends; its log lies in ``folder``."""
+def connect_server(folder: Path, python: str = sys.executable) -> Iterator[Server]:
+    """Run a server with two cores until the block ends; its log lies in ``folder``.
+
+    :param python: what its Python workers are.
+    """
     port = free_port()
     settings = SMALL | {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -54,7 +57,7 @@ def connect_server(folder: Path) -> Iterator[Server]:
     command = [submit, "--master", "local[2]", "--class", SERVER]
     command += [f"--conf={name}={value}" for name, value in settings.items()]
     with (folder / "server.log").open("wb") as log:
-        environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+        environment = os.environ | {"PYSPARK_PYTHON": python}
         process = subprocess.Popen([*command, "spark-internal"], stdout=log, stderr=log, env=environment, cwd=folder)
         server = Server(process, port)
         try:

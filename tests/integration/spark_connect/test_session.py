@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import Fence, InvalidInputError
+from airflow_coordination.leases import Fence
 from airflow_coordination.spark.connect import connect_session
 from airflow_coordination.spark.jobs import SparkJobs
 
@@ -88,16 +87,3 @@ def test_what_only_a_server_can_set_is_refused(server):
     with pytest.raises(Exception, match="CANNOT_MODIFY"), connect_session(server.url, {"spark.executor.memory": "1g"}):
         pytest.fail("the session was given")
     assert "SPARK_CONNECT_MODE_ENABLED" not in os.environ
-
-
-def test_a_delivery_is_refused_in_plain_words(session):
-    """Its executors lack this package; they would say so in the middle of a job."""
-    from airflow_coordination.sinks.protocol import SinkTask
-    from airflow_coordination.spark import Publish
-    from airflow_coordination.spark.delivery import Delivery
-    from airflow_coordination.spark.routing import Routing
-
-    task = SinkTask(key="id", source="s", partition="p", partition_id="s/p", token=1, fence="1-a")
-    routing = Routing(session.range(1), "id", {"a": Publish("x")}, {}, None)
-    with pytest.raises(InvalidInputError, match="is of Spark Connect, whose executors have no copy of this package"):
-        Delivery(None, task, routing, timedelta(hours=1)).run()

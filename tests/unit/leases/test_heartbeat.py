@@ -85,23 +85,42 @@ def test_l7_it_stops_by_its_own_deadline_when_the_store_is_silent(held: Held) ->
     assert 600 <= clock.monotonic() - before <= 661
 
 
-def test_l7_the_deadline_holds_even_while_a_renewal_hangs(held: Held) -> None:
+@pytest.mark.parametrize("hanging", ["renewal", "look at the work"])
+def test_l7_the_deadline_holds_even_while_something_hangs(held: Held, hanging: str) -> None:
     c, lease, _, clock = held
     lost, hangs, released = threading.Event(), threading.Event(), threading.Event()
 
-    def hang(lease: Lease) -> Lease:
+    def hang(lease: Lease | None = None) -> Lease | None:
         hangs.set()
         released.wait(30)
         return lease
 
-    c.renew = hang  # type: ignore[method-assign]
-    with c.heartbeat(lease, lambda error: lost.set()):
+    if hanging == "renewal":
+        c.renew = hang  # type: ignore[assignment, method-assign]
+    with c.heartbeat(lease, lambda error: lost.set(), hang if hanging != "renewal" else None):
         while not hangs.wait(0.01):
             clock.advance(5)
         while not lost.wait(0.01):
             clock.advance(5)
-        assert 600 <= clock.monotonic() < 10_000  # long before the renewal comes back
+        assert 600 <= clock.monotonic() < 10_000  # long before it comes back
         released.set()
+
+
+def test_what_ends_before_its_first_renewal_has_cost_one_thread(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    c, lease, _, clock = held
+    started: list[str] = []
+    start, renew, renewed = threading.Thread.start, c.renew, threading.Event()
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread.name), start(thread))[1])
+    with c.heartbeat(lease):
+        pass
+    assert started == [f"heartbeat-{lease.fence}"]
+
+    c.renew = lambda lease: (renew(lease), renewed.set())[0]  # type: ignore[method-assign]
+    with c.heartbeat(lease):
+        while not renewed.wait(0.01):
+            clock.advance(5)
+    assert started[1:] == [f"heartbeat-{lease.fence}", f"deadline-{lease.fence}"]
+    assert not [thread for thread in threading.enumerate() if thread.name in started]
 
 
 def test_a_short_outage_loses_nothing(held: Held) -> None:

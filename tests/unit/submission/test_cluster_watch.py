@@ -59,7 +59,7 @@ def test_an_adopted_tenure_whose_driver_began_is_not_renewed(as_try, watching):
     adopted = as_try(2).adopt("a", lease.fence)
     with ClusterWatch(as_try(2), adopted, lambda: None, several=False) as watch:
         assert watch.began
-        assert not any(thread.is_alive() for thread in watch._heartbeat._threads)
+        assert not watch._heartbeat._beats.is_alive()
 
 
 @pytest.mark.parametrize("end", ["complete", "close", "fail", "give_up"])

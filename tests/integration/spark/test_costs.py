@@ -1,0 +1,64 @@
+"""What a partition costs in a running Spark application beside its work, counted: calls to the JVM and threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.spark import Complete, drain
+from benchmarks.spark.costs import counted
+
+MARKED = Counter(setJobGroup=1, addJobTag=1, clearJobGroup=1, removeJobTag=1)
+
+
+def published(spark, lease):
+    with lease.publish("clean", format="json") as block:
+        spark.range(1).write.json(block.path)
+    return Complete()
+
+
+@pytest.fixture
+def drained(spark, store: PartitionStore, output_root: str):
+    """Drain so many partitions, and return what that cost."""
+    SourceCoordinator(store, "s", "supplier").create_partitions(map(str, range(20)))
+
+    def drained(number: int, work=lambda spark, lease: Complete()):
+        with counted() as costs:
+            done = drain(work, store=store, source="s", spark=spark, output_root=output_root, max_leases=number)
+        assert done.completed == number, done.errors
+        return costs
+
+    drained(1)
+    return drained
+
+
+def test_a_partition_is_five_calls_to_the_jvm_and_one_thread(drained) -> None:
+    few, more = drained(2), drained(7)
+    calls = more.calls - few.calls
+    del calls["release"]  # when Python collects its garbage
+    assert calls == Counter({name: 5 * number for name, number in (MARKED + Counter(isStopped=1)).items()})
+    assert more.threads - few.threads == Counter(heartbeat=5)
+
+
+def test_publishing_one_file_starts_no_thread(drained) -> None:
+    assert set(drained(2, published).threads) == {"heartbeat"}
+
+
+def test_the_marks_are_gone_when_it_is_over(spark, drained) -> None:
+    seen = []
+
+    def look(spark, lease):
+        context = spark.sparkContext
+        seen.append((context.getLocalProperty("spark.jobGroup.id"), set(context.getJobTags())))
+        return Complete()
+
+    drained(1, look)
+    [(group, tags)] = seen
+    assert {group} == tags
+    context = spark.sparkContext
+    names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    assert [context.getLocalProperty(name) for name in names] == [None] * 3
+    assert not set(context.getJobTags())
