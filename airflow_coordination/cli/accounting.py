@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import asdict
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.leases.accounting import AddedUp
 from airflow_coordination.leases.errors import PartitionNotFoundError
+from airflow_coordination.monitoring.accounting import Line, lines
 
 
 def print_accounting(context: CommandContext, args: Namespace) -> None:
@@ -26,12 +28,5 @@ def print_accounting(context: CommandContext, args: Namespace) -> None:
 
 
 def rows(counted: AddedUp) -> list[Row]:
-    """Return the lines: what was counted, of which sink if of one, and how many."""
-    told: list[tuple[str, str | None, int]] = [("partitions", None, counted.partitions), ("read", None, counted.read)]
-    told.append(("delivered everywhere", None, counted.delivered_everywhere))
-    told += [(f"dropped: {reason}", None, count) for reason, count in sorted(counted.dropped.items())]
-    told += [(name.replace("_", "-"), None, getattr(counted, name)) for name in ("unrouted", "dead_lettered", "failed")]
-    for name, sink in sorted(counted.sinks.items()):
-        parts = ("owed", "delivered", "dead-lettered", "failed")
-        told += [(part, name, count) for part, count in zip(parts, sink.values(), strict=True)]
-    return [{"count": what, "sink": sink, "records": number} for what, sink, number in told]
+    """Return the lines, and how many partitions they are of."""
+    return [asdict(Line("partitions", None, counted.partitions)), *(asdict(line) for line in lines(counted))]
