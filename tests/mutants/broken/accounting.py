@@ -12,6 +12,8 @@ def _unit(test: str) -> Tested:
     return Tested(f"tests/unit/leases/test_accounting.py::test_s26_{test}")
 
 
+_SUM = Tested("tests/conformance/test_sqlite.py::TestSqlite::test_s26_a_source_is_the_sum_of_its_partitions")
+
 MUTANTS = (
     Mutant(
         "saved counts are added to once more",
@@ -72,5 +74,21 @@ MUTANTS = (
         "        pass\n",
         "S26: a save or an ending stands for records that are not counted",
         Simulated("dynamodb"),
+    ),
+    Mutant(
+        "a source adds counts from before a reset",
+        "stores.sql.statements.read",
+        "counted AS (SELECT totals FROM stored WHERE {generation} = generation)",
+        "counted AS (SELECT totals FROM stored)",
+        "S26: a source counts records twice that are done again after a reset",
+        _SUM,
+    ),
+    Mutant(
+        "a source adds what was deleted",
+        "stores.sql.statements.read",
+        "AND deleted = 0 AND accounting IS NOT NULL",
+        "AND accounting IS NOT NULL",
+        "S26: a source counts records of partitions that are not there",
+        _SUM,
     ),
 )
