@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -145,11 +146,13 @@ class DynamoDBSetup:
         self._one_at_a_time.start()
         self._network, self._random = network, source
         lag = source.choice((0.0, 0.5, LONGEST_LAG))
+        self._options = replace(OPTIONS, history_retention=source.choice((None, timedelta(days=30))))
         self._engine = Engine(WorldClock(world).now, lambda: source.random() * lag)
-        self._store(self._engine, WorldClock(world)).setup()
+        self._plain = self._store(self._engine, WorldClock(world))
+        self._plain.setup()
 
     def _store(self, client: Any, local: WorldClock) -> DynamoDBStore:
-        return DynamoDBStore(OPTIONS, client=lambda _: client, randomness=Randomness(self._random), local=local)
+        return DynamoDBStore(self._options, client=lambda _: client, randomness=Randomness(self._random), local=local)
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
@@ -157,8 +160,8 @@ class DynamoDBSetup:
         return self._store(table, ProcessClock(process, timedelta(hours=self._random.uniform(-24, 24))))
 
     def unremembered(self, source: str) -> Iterator[str]:
-        """Yield nothing: it keeps no history."""
-        return iter(())
+        """Yield what a row says otherwise than the ring: one may be missing."""
+        return unremembered(self._plain, source, best_effort=True)
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's item."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Randomness
@@ -25,6 +24,7 @@ from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue
+from airflow_coordination.stores.dynamodb.remembered import Remembered
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
 PAGE: Final = 25
@@ -35,30 +35,11 @@ CROWDED: Final = timedelta(seconds=10)
 """For how long a lost race says that there is a crowd, and a page that was read in it may be worked through."""
 _RACES: Final = 3
 """So many races lost on a page say that it is old; twice as many on the next, in case the index itself is old."""
-_REMEMBERED: Final = 10_000
 _LAG: Final = timedelta(seconds=30)
 """For how long a row of the index is taken for old: after that a smaller token is a new life of the partition, whose
 item was removed by TTL and created again."""
 
 _ACQUIRE: Final = "acquire"
-
-
-class Remembered:
-    """A bounded memory: key to value, the oldest forgotten first."""
-
-    def __init__(self, limit: int = _REMEMBERED) -> None:
-        self._limit = limit
-        self._values: OrderedDict[tuple[str, str], Any] = OrderedDict()
-
-    def put(self, source: str, name: str, value: Any) -> None:
-        """Remember ``value``."""
-        self._values[source, name] = value
-        while len(self._values) > self._limit:
-            self._values.popitem(last=False)
-
-    def get(self, source: str, name: str) -> Any:
-        """Return what is remembered, ``None`` when nothing is."""
-        return self._values.get((source, name))
 
 
 @dataclass(slots=True)
@@ -131,11 +112,13 @@ class Acquiring:
         after = seen and steps.step(write, seen, at.now)
         if seen is None or after is None:
             return Answer(False, seen)
-        after = it.as_kept(after)
+        begun, after = after, it.as_kept(after)
         self._attempts.put(write.source, write.tenancy.op, write.key)
         refusal = self._partitions.change(call, write.source, write.key, changes.replace(seen, after, at))
         if refusal is not None:
             return Answer(False, self._partitions.refused(call, refusal))
+        self._partitions.history.ended(seen, begun)
+        self._partitions.history.began(begun)
         return Answer(True, after, after.ownership_timeout)
 
     def _take(self, call: Call, write: AcquireHinted) -> Partition | Refusal:
@@ -170,7 +153,11 @@ class Acquiring:
         self._tokens.put(write.source, write.key, (write.token + 1, at.now))
         self._counting.moved(write.source, before.status, PartitionStatus.ASSIGNED)
         after = steps.step(write, before, at.now)
-        return it.as_kept(after) if after else self._read_again(call, write)
+        if after is None:
+            return self._read_again(call, write)
+        self._partitions.history.ended(before, after)
+        self._partitions.history.began(after)
+        return it.as_kept(after)
 
     def _read_again(self, call: Call, write: AcquireHinted) -> Partition:
         """Return what was acquired, unless this process slept so long that others have taken it since."""

@@ -15,6 +15,7 @@ from airflow_coordination.stores.dynamodb.permissions import Seen, is_denial
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.dynamodb.table import Layout, check_shape, describe
+from airflow_coordination.stores.history_retention import OPTION
 
 _LAYOUTS = {
     Layout.NATIVE: "the index repeats what the queue needs",
@@ -113,6 +114,7 @@ def _time_to_live(store: DynamoDBStore) -> tuple[dict[str, Any] | None, Finding]
     ttl: dict[str, Any] = answer["TimeToLiveDescription"]
     enabled = ttl["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
     found = f"{ttl['TimeToLiveStatus']} on {ttl['AttributeName']}" if enabled else ttl["TimeToLiveStatus"]
-    if store.options.ttl is None or (enabled and ttl["AttributeName"] == it.EXPIRATION):
+    asking = " and ".join(name for name in ("ttl", OPTION) if getattr(store.options, name) is not None)
+    if not asking or (enabled and ttl["AttributeName"] == it.EXPIRATION):
         return ttl, Finding("ttl", Verdict.OK, found)
-    return ttl, Finding("ttl", Verdict.WRONG, f"{found}, and the option ttl asks for it on {it.EXPIRATION}", MIGRATE)
+    return ttl, Finding("ttl", Verdict.WRONG, f"{found}, and {asking} asks for it on {it.EXPIRATION}", MIGRATE)

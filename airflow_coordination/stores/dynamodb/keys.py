@@ -19,7 +19,9 @@ _PART_OWNER_BYTES: Final = MAX_SORT_KEY_BYTES - len(SEPARATOR) - MAX_DATASET_BYT
 _KEPT_BYTES: Final = 512
 _LAST_CHARACTER: Final = "\U0010ffff"
 
-HEADS, AUDIT, LARGE, COUNTS = "HEADS", "AUDIT", "LARGE", "COUNTS"
+INDEX: Final = "source-status"
+"""The table's one index."""
+HEADS, AUDIT, LARGE, COUNTS, HISTORY = "HEADS", "AUDIT", "LARGE", "COUNTS", "HISTORY"
 PAUSE: Final = "PAUSE"
 """Beside a source's audit, whose keys all have a separator in them."""
 STORE_SOURCE: Final = "airflow_coordination|STORE"

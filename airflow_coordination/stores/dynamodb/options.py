@@ -1,4 +1,4 @@
-"""The options of a ``dynamodb`` store: Data Prepper's eight with its defaults, and two of our own."""
+"""The options of a ``dynamodb`` store: Data Prepper's eight with its defaults, and three of our own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from airflow_coordination.leases.durations import LONGEST
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.addresses import NOT_SHOWN, plain_name
+from airflow_coordination.stores.history_retention import OPTION, retention_of
 
 DEFAULT_UNITS: Final = 10
 BILLING_MODES: Final = ("provisioned", "on_demand")
@@ -43,6 +44,7 @@ class DynamoDBOptions:
     :param provisioned_write_capacity_units: of the table and of its index, each; 10.
     :param provisioned_read_capacity_units: of the table and of its index, each; 10.
     :param ttl: how long COMPLETED partitions are kept; for ever when ``None``.
+    :param history_retention: how long a row of each ended tenure is kept; no row is written when ``None``. Ours.
     :param billing_mode: ``provisioned``, or ``on_demand``, which we recommend. Ours.
     :param endpoint_url: another endpoint than Amazon's, such as DynamoDB Local's. Ours.
     """
@@ -55,6 +57,7 @@ class DynamoDBOptions:
     provisioned_write_capacity_units: int = DEFAULT_UNITS
     provisioned_read_capacity_units: int = DEFAULT_UNITS
     ttl: timedelta | None = None
+    history_retention: timedelta | None = None
     billing_mode: str = "provisioned"
     endpoint_url: str | None = None
 
@@ -73,6 +76,8 @@ class DynamoDBOptions:
 
     def _url(self, names: Iterable[str]) -> str:
         given = {name: _text(getattr(self, name)) for name in names if getattr(self, name) != _DEFAULTS[name]}
+        if self.history_retention and OPTION in given:
+            given[OPTION] = str(self.history_retention.days)
         return f"dynamodb://{self.table_name}" + (f"?{urlencode(given)}" if given else "")
 
 
@@ -168,6 +173,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "provisioned_write_capacity_units": _units,
     "provisioned_read_capacity_units": _units,
     "ttl": _ttl,
+    OPTION: lambda _, value: retention_of(value),
     "billing_mode": _billing,
     "endpoint_url": _matching(re.compile(r"https?://[^\s@]+"), "endpoint", "http://localhost:8000"),
 }

@@ -41,7 +41,10 @@ class Owning:
     def _adopt(self, write: Adopt, at: Moment) -> Answer:
         call = Call("adopt", write.key)
         refusal = self._change(call, write, changes.adopt(write, at))
-        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
+        if refusal is not None:
+            return Answer(False, self._partitions.refused(call, refusal))
+        self._partitions.history.adopted(write)
+        return Answer(True)
 
     @_apply.register
     def _renew(self, write: Renew, at: Moment) -> Answer:
@@ -65,6 +68,7 @@ class Owning:
             change = changes.holding(write, at, {}, longer=longer)
             found = self._partitions.change_and_see(call, write.source, write.key, change)
             if isinstance(found, Partition):
+                self._partitions.history.begun(write, found)
                 return Answer(True, found, found.ownership_timeout)
             now = self._partitions.refused(call, found)
             if not _only_shorter(write, now):
@@ -92,8 +96,12 @@ class Owning:
         sets, puts = stored(write.source, write.key, write.op, texts_of(write))
         puts += beside(self._partitions.table, END.records(write), at.now)
         check_together(call, write.key, len(write.heads), puts)
-        refusal = self._change(call, write, changes.end(write, at, sets, self._ttl), puts)
-        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
+        change = changes.end(write, at, sets, self._ttl)
+        refusal = self._change(call, write, change, puts)
+        if refusal is not None:
+            return Answer(False, self._partitions.refused(call, refusal))
+        self._partitions.history.ended_by_owner(write, change.sets)
+        return Answer(True)
 
     def _change(
         self, call: Call, write: OwnerWrite, change: Change, puts: list[dict[str, Any]] | None = None

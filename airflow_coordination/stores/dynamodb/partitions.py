@@ -12,6 +12,7 @@ from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.expressions import update
+from airflow_coordination.stores.dynamodb.history import History
 from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.large_values import whole
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
@@ -24,10 +25,12 @@ class Partitions:
     """The partitions' items in one table.
 
     :param table: where they are.
+    :param history: remembers the tenures that steps end; nothing by default.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, history: History | None = None) -> None:
         self.table = table
+        self.history = history or History(table, None)
 
     def moment(self) -> Moment:
         """Return the time of a step that begins now."""

@@ -33,6 +33,7 @@ def act(partitions: Partitions, write: Act) -> Answer:
         others = beside(partitions.table, ACT.records(write), at.now)
         refusal = partitions.change(call, write.source, write.key, changes.replace(seen, after, at), others)
         if refusal is None:
+            partitions.history.ended(seen, after)
             return Answer(True, as_kept(after))
         seen = partitions.refused(call, refusal)
     raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")

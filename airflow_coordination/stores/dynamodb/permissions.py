@@ -18,7 +18,7 @@ from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
 from airflow_coordination.stores.dynamodb.iam import Role, required
-from airflow_coordination.stores.dynamodb.queue import INDEX
+from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.requests import Table
 
 NOWHERE: Final = "airflow_coordination|DOCTOR"

@@ -27,10 +27,10 @@ from airflow_coordination.stores.dynamodb.index_keys import (
     parse_instant,
     parse_place,
 )
+from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Table
 
-INDEX: Final = "source-status"
 LOOK: Final = 1_000
 """How far one look at the index goes: of each kind no more rows than this."""
 WATCHED: Final = 100

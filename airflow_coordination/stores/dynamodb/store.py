@@ -40,6 +40,7 @@ from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.history import History
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
 from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
@@ -76,7 +77,6 @@ class DynamoDBStore:
     """
 
     has_fused_step: Final = False
-    keeps_history: Final = False
     create_page: Final = CREATE_PAGE
     pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
@@ -94,7 +94,8 @@ class DynamoDBStore:
         self._facts: StoreFacts | None = None
         self._layout: Layout | None = None
         self._watched: set[str] = set()
-        partitions = Partitions(self.table)
+        self.keeps_history = options.history_retention is not None
+        partitions = Partitions(self.table, History(self.table, options.history_retention))
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
         chance = randomness or Randomness()
@@ -338,8 +339,9 @@ class DynamoDBStore:
         return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
-        """Return nothing: the ring of each partition remembers its last eight endings, and there is no more of it."""
-        return ()
+        """Return the newest tenures that have ended, the newest first; none without ``history_retention``."""
+        self._ready()
+        return self._partitions.history.rows(source, key, limit)
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -61,6 +61,7 @@ class Sweeping:
         change = changes.reclaim(seen, write, row.place, row.due, at)
         refusal = self._partitions.change(call, write.source, seen.key, change)
         if refusal is None:
+            self._partitions.history.ended_as_seen(seen, change.sets)
             return "reclaimed"
         now = self._partitions.refused(call, refusal, texts=False)
         if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
@@ -76,4 +77,5 @@ class Sweeping:
             return "left"
         if self._partitions.change(call, write.source, now.key, changes.replace(now, after, at)):
             return "left"
+        self._partitions.history.ended(now, after)
         return "parked" if after.parked else "reclaimed"

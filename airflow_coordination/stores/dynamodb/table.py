@@ -13,10 +13,10 @@ from airflow_coordination.leases.errors import CoordinationError, SchemaVersionE
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put
-from airflow_coordination.stores.dynamodb.keys import STORE_KEY, STORE_SOURCE
+from airflow_coordination.stores.dynamodb.keys import INDEX, STORE_KEY, STORE_SOURCE
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.queue import INDEX
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.history_retention import OPTION
 from airflow_coordination.stores.schema_version import StoreFacts, check
 
 SCHEMA_VERSION: Final = 5
@@ -90,8 +90,9 @@ def make_table(table: Table, options: DynamoDBOptions) -> Layout:
             raise SettingsError("table_name", options.table_name, problem, "Check the region, or leave the option out")
         described = _create(table, options)
     layout = check_shape(table, described)
-    if options.ttl is not None:
-        _enable_ttl(table, options)
+    for option, asked in (("ttl", options.ttl), (OPTION, options.history_retention)):
+        if asked is not None:
+            _enable_ttl(table, options, option, asked)
     return layout
 
 
@@ -197,7 +198,7 @@ def _other_shape(table: Table, problem: str) -> SchemaVersionError:
     return SchemaVersionError(table.description, f"the table has another shape: {problem}", remedy)
 
 
-def _enable_ttl(table: Table, options: DynamoDBOptions) -> None:
+def _enable_ttl(table: Table, options: DynamoDBOptions, option: str, asked: object) -> None:
     """Enable TTL unless it is: enabling it twice is an error for the service (Data Prepper's second start fails so)."""
     found = table.send(_CALL, "describe_time_to_live", TableName=table.name)["TimeToLiveDescription"]
     attribute, status = found.get("AttributeName"), found["TimeToLiveStatus"]
@@ -205,10 +206,10 @@ def _enable_ttl(table: Table, options: DynamoDBOptions) -> None:
         return
     if status in ("ENABLED", "ENABLING"):
         problem = f"is asked for, and the table's TTL is on the attribute {attribute}"
-        raise SettingsError("ttl", str(options.ttl), problem, f"Disable it there; it must be on {it.EXPIRATION}")
+        raise SettingsError(option, str(asked), problem, f"Disable it there; it must be on {it.EXPIRATION}")
     if options.skip_table_creation:
         problem = "is asked for, and the table's TTL is not enabled, which skip_table_creation forbids to change"
-        raise SettingsError("ttl", str(options.ttl), problem, f"Enable it on the attribute {it.EXPIRATION}")
+        raise SettingsError(option, str(asked), problem, f"Enable it on the attribute {it.EXPIRATION}")
     specification = {"Enabled": True, "AttributeName": it.EXPIRATION}
     try:
         table.send(_CALL, "update_time_to_live", TableName=table.name, TimeToLiveSpecification=specification)

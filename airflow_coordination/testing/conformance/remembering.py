@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 
@@ -28,6 +29,10 @@ def history(bench: Workbench, key: str | None = None, limit: int = 100) -> list[
 class Remembering:
     """Promise X11, for stores that say that they keep a history."""
 
+    keeps_starts: ClassVar[bool] = True
+    """Whether ``acquired_at`` and ``owner_details`` are stored with the partition. Where they are not (DynamoDB), a row
+    has them if the process that ends the tenure has seen it begin."""
+
     @pytest.fixture
     def keeping(self, store: PartitionStore, bench: Workbench) -> Workbench:
         """Return the bench of a store that keeps a history."""
@@ -41,14 +46,14 @@ class Remembering:
 
     @pytest.mark.parametrize("outcome", ENDINGS)
     def test_x11_each_ending_is_a_row(self, keeping: Workbench, outcome: Outcome) -> None:
-        held = keeping.new("k", by=owner("process", host="node-7"))
+        held, since = keeping.new("k", by=owner("process", host="node-7")), keeping.clock.now()
         keeping.clock.advance(MINUTE)
         held = keeping.save(held, 1)
         end, status = ENDINGS[outcome]
         end(keeping, held)
         [row] = history(keeping, "k")
         assert (row.source, row.key, row.fence) == (keeping.source, "k", fence(held))
-        assert (row.owner, row.acquired_at) == (owner("process", host="node-7").text, held.acquired_at)
+        assert (row.owner, row.acquired_at) == (owner("process", host="node-7").text, since)
         assert (row.outcome, row.status_after, row.ended_at) == (outcome, status, keeping.clock.now())
         assert (row.rows, row.bytes) == (0, 0)
         assert not list(unremembered(keeping.store, keeping.source))
@@ -65,7 +70,8 @@ class Remembering:
             take()
             row = history(keeping, "k")[0]
             assert (row.fence, row.outcome, row.status_after) == (fence(held), Outcome.LOST, PartitionStatus.ASSIGNED)
-            assert (row.owner, row.acquired_at) == (held.owner, held.acquired_at)
+            assert row.owner == held.owner
+            assert row.acquired_at == held.acquired_at or not self.keeps_starts
         assert not list(unremembered(keeping.store, keeping.source))
 
     def test_x11_a_refused_ending_is_none(self, keeping: Workbench) -> None:
@@ -84,6 +90,14 @@ class Remembering:
         assert not keeping.store.act(keeping.acting(Action.RELEASE, old)).applied
         assert not keeping.sweep().total
         assert [row.fence for row in history(keeping)] == [fence(old)]
+
+    def test_x11_an_ending_that_has_missed_a_write_is_none(self, keeping: Workbench) -> None:
+        old = keeping.new("k")
+        now = keeping.save(old, 1)
+        assert not keeping.fail(old).applied
+        assert history(keeping) == []
+        keeping.complete(now)
+        assert [row.outcome for row in history(keeping)] == [Outcome.COMPLETED]
 
     def test_x11_what_is_done_to_nobodys_partition_is_none(self, keeping: Workbench) -> None:
         keeping.create("k")
@@ -121,7 +135,7 @@ class Remembering:
         assert held.owner_details is None
         begun = keeping.begin(held, owner_details=SPARK).partition
         assert begun is not None
-        assert begun.owner_facts == {"application": "app-1"}
+        assert begun.owner_facts == ({"application": "app-1"} if self.keeps_starts else {})
         keeping.give_up(begun)
         assert history(keeping)[0].owner_facts == {"application": "app-1"}
         now = keeping.get("k")

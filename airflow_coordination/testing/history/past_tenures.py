@@ -12,29 +12,36 @@ from airflow_coordination.leases.port import PartitionStore
 _PAGE = 500
 
 
-def unremembered(store: PartitionStore, source: str) -> Iterator[str]:
+def unremembered(store: PartitionStore, source: str, *, best_effort: bool = False) -> Iterator[str]:
     """Yield what the history of a source lacks, or says otherwise than the rings of its partitions.
 
     :param store: one that keeps a history.
     :param source: the stored source identifier.
+    :param best_effort: a row may be missing, or not know who held the partition; none may be wrong (DynamoDB).
     """
     after: str | None = None
     while page := store.page(source, None, after, _PAGE):
         for partition in page:
-            yield from unremembered_of(store, partition)
+            yield from unremembered_of(store, partition, best_effort=best_effort)
         after = page[-1].key
 
 
-def unremembered_of(store: PartitionStore, partition: Partition) -> Iterator[str]:
+def unremembered_of(store: PartitionStore, partition: Partition, *, best_effort: bool = False) -> Iterator[str]:
     """Yield what the history of one partition lacks, or says otherwise than its ring."""
-    rows = {past.fence: past for past in store.history(partition.source, partition.key)}
+    found = store.history(partition.source, partition.key)
+    rows = {past.fence: past for past in found}
+    if len(rows) < len(found):
+        yield f"{partition.key!r}: a tenure is there twice: {found}"
     for ending in partition.endings:
         row = rows.get(ending.fence)
         if row is None:
-            yield f"{partition.key!r}: tenure {ending.fence} ended ({ending}) and has no row"
+            if not best_effort:
+                yield f"{partition.key!r}: tenure {ending.fence} ended ({ending}) and has no row"
         elif _said_by_row(row) != _said_by_ring(ending):
             yield f"{partition.key!r}: the ring says {_said_by_ring(ending)}, the row {_said_by_row(row)}"
-        elif row.owner is None or row.acquired_at is None or row.acquired_at > row.ended_at:
+        elif row.acquired_at is not None and row.acquired_at > row.ended_at:
+            yield f"{partition.key!r}: it began after its end: {row}"
+        elif not best_effort and (row.owner is None or row.acquired_at is None):
             yield f"{partition.key!r}: nobody knows who held it, and since when: {row}"
 
 

@@ -21,6 +21,10 @@ def _kit(test: str) -> Tested:
     return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestSimulatedEngine::{test}")
 
 
+def _remembering(test: str) -> Tested:
+    return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestWithHistory::{test}")
+
+
 MUTANTS = (
     Mutant(
         "DynamoDB: judged by the judge's own limit",
@@ -226,5 +230,33 @@ MUTANTS = (
         "return self.now()",
         "S8: a lease is taken although another front end of the service says that it lasts",
         Tested("tests/unit/stores/test_service_clock.py::test_it_goes_on_between_answers"),
+    ),
+    Mutant(
+        "DynamoDB: a refused ending is remembered",
+        "stores.dynamodb.owning",
+        "        if refusal is not None:\n"
+        "            return Answer(False, self._partitions.refused(call, refusal))\n"
+        "        self._partitions.history.ended_by_owner(write, change.sets)\n",
+        "        self._partitions.history.ended_by_owner(write, change.sets)\n"
+        "        if refusal is not None:\n"
+        "            return Answer(False, self._partitions.refused(call, refusal))\n",
+        "X11: the history tells of an ending that did not count",
+        _remembering("test_x11_an_ending_that_has_missed_a_write_is_none"),
+    ),
+    Mutant(
+        "DynamoDB: the oldest of the history first",
+        "stores.dynamodb.history",
+        "10**_DIGITS - 1 - number",
+        "number",
+        "X11: of a long history the beginning is shown, and the end left out",
+        _remembering("test_x11_the_newest_come_first"),
+    ),
+    Mutant(
+        "DynamoDB: a row that cannot be written takes the answer with it",
+        "stores.dynamodb.history",
+        "except CoordinationError as error:  # the ending counts",
+        "except KeyError as error:  # the ending counts",
+        "an ending that was applied is reported as one that may not have been",
+        Tested("tests/integration/dynamodb/test_history.py::test_a_row_that_cannot_be_written_changes_no_answer"),
     ),
 )

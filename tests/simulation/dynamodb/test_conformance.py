@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
@@ -16,6 +19,7 @@ OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
 
 class TestSimulatedEngine(StoreConformance):
     writers = 1  # the engine is for one thread; its races are the simulation's
+    options = OPTIONS
 
     @pytest.fixture
     def store_factory(self, monkeypatch: pytest.MonkeyPatch) -> StoreFactory:
@@ -24,6 +28,13 @@ class TestSimulatedEngine(StoreConformance):
 
         def make(clock: FakeClock) -> PartitionStore:
             engine[:] = engine or [Engine(clock.now)]
-            return DynamoDBStore(OPTIONS, clock, client=lambda _: engine[0])
+            return DynamoDBStore(self.options, clock, client=lambda _: engine[0])
 
         return make
+
+
+class TestWithHistory(TestSimulatedEngine):
+    """The same, with a row for each tenure beside it."""
+
+    keeps_starts = False
+    options = replace(OPTIONS, history_retention=timedelta(days=30))
