@@ -14,8 +14,8 @@ from airflow_coordination.monitoring.throughput import lately
 HELD = 1_000
 """So many held partitions are looked at."""
 UNKNOWN = (
-    "This store keeps no history: nobody knows how long partitions take. PostgreSQL and SQLite keep one, and DynamoDB with"
-    " history_retention."
+    "This store keeps no history: nobody knows how long partitions take. PostgreSQL and SQLite keep one, and DynamoDB"
+    " with history_retention."
 )
 
 
