@@ -169,11 +169,19 @@ class ExplanationView(BaseModel):
     command: str | None
 
 
+class CountView(BaseModel):
+    """What became of so many records, as a whole or of what one sink was owed."""
+
+    count: str
+    sink: str | None
+    records: int
+
+
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
     ``offers`` are what fits it now, and empty for who may not act on the source. ``typed`` is the command that explains
-    it.
+    it. ``accounting`` is empty where nothing was delivered.
     """
 
     typed: str
@@ -191,3 +199,4 @@ class PartitionView(BaseModel):
     updated_at: datetime | None
     events: list[EventView]
     heads: list[HeadView]
+    accounting: list[CountView]

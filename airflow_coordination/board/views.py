@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_coordination.board.counting import Counted
 from airflow_coordination.board.models import (
+    CountView,
     EventView,
     ExplanationView,
     HeadView,
@@ -30,6 +31,7 @@ from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.monitoring.accounting import lines
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
@@ -166,4 +168,5 @@ def partition_view(
             )
             for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
         ],
+        accounting=[CountView(**asdict(line)) for line in lines(found.accounting)] if found.accounting else [],
     )

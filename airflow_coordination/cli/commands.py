@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.cli import actions, grants, iam, moving, pausing, queries, upkeep, watching
+from airflow_coordination.cli.accounting import print_accounting
 from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
@@ -168,6 +169,12 @@ COMMANDS: Final = (
             _option("--limit", type=int, default=100, help="So many of the newest tenures (default: 100)"),
             OUTPUT,
         ),
+    ),
+    Command(
+        "accounting",
+        "What became of the records delivered: of a source, or of one partition",
+        print_accounting,
+        (SOURCE, PREFIX, _option("key", nargs="?", help="Only this partition"), OUTPUT),
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),

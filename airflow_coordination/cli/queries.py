@@ -72,6 +72,8 @@ def show(context: CommandContext, args: Namespace) -> None:
     rows: list[Row] = [
         {"field": name, "value": value} for name, value in _details(partition, context.store.now()).items()
     ]
+    if partition.accounting is not None:
+        rows.append({"field": "accounting", "value": partition.accounting.to_json()})
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [
         {"field": "action", "value": _spoken(action)} for action in context.store.audit(partition.source, args.key)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.creation import Creation
@@ -123,19 +124,27 @@ class SourceCoordinator(Creation, Retention):
             "look for own leases", lambda: self.store.find_task(self._source_id, self.owner.task)
         )
 
-    def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:
+    def save_progress_state(
+        self, lease: Lease, state: object, blocks: Sequence[Block] = (), counted: Accounting | None = None
+    ) -> Lease:
         """Save progress and the blocks finished since the last save; also renews (Data Prepper: ``saveState``).
 
         :param state: any JSON value but ``None``: at most 256 KiB and 32 levels, string keys, no NaN.
-        :raises ProgressStateError: when it is not; the last good state stays.
+        :param counted: what became of the records in this tenure so far, all saves before included; added to the
+            totals of the tenures before in the same step. ``None`` when none were delivered.
+        :raises ProgressStateError: when the state is none of these; the last good one stays.
+        :raises InvalidInputError: when the accounting does not balance; nothing is saved.
         """
         with self._watched(Metric.SAVE_ERRORS):
-            return self._tenures.save(lease, state, blocks)
+            return self._tenures.save(lease, state, blocks, counted)
 
-    def complete(self, lease: Lease, blocks: Sequence[Block] = ()) -> None:
-        """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step."""
+    def complete(self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None) -> None:
+        """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step.
+
+        :param counted: as for :meth:`save_progress_state`.
+        """
         with self._watched(Metric.COMPLETE_ERRORS):
-            self._end(lease, CompleteRequest(), blocks)
+            self._end(lease, CompleteRequest(counted), blocks)
 
     def close(
         self,
@@ -143,17 +152,19 @@ class SourceCoordinator(Creation, Retention):
         reopen_after: timedelta | datetime,
         state: object = None,
         blocks: Sequence[Block] = (),
+        counted: Accounting | None = None,
     ) -> None:
         """End the tenure: the partition is CLOSED until ``reopen_after`` from now, COMPLETED at ``max_closed_count``.
 
         :param reopen_after: a duration, or a moment by the store's clock; a store that knows its time only so exactly
             (DynamoDB: 2 s) waits that much longer, also for a duration of 0.
         :param state: progress for the next pass; ``None`` starts it afresh, as in Data Prepper.
+        :param counted: as for :meth:`save_progress_state`.
         """
         with self._watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
             progress = encode_progress(state)
-            self._end(lease, CloseRequest(reopen_after, progress, after), blocks)
+            self._end(lease, CloseRequest(reopen_after, progress, after, counted), blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -172,20 +183,25 @@ class SourceCoordinator(Creation, Retention):
             self._end(lease, GiveUpRequest(retry_after, after))
 
     def complete_and_get_next(
-        self, lease: Lease, blocks: Sequence[Block] = (), hint: str | None = None
+        self,
+        lease: Lease,
+        blocks: Sequence[Block] = (),
+        hint: str | None = None,
+        counted: Accounting | None = None,
     ) -> Lease | None:
         """Complete and acquire the next partition, in one commit where the store can (SQL).
 
+        :param counted: as for :meth:`save_progress_state`.
         :return: the next lease, or ``None`` when there is nothing more to do, which is counted.
         :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
             message says so.
         """
         wanted = self._hint(hint).key if hint is not None else None
         if not self.store.has_fused_step:
-            self.complete(lease, blocks)
+            self.complete(lease, blocks, counted)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        following = self._complete_and_acquire(lease, blocks, wanted)
+        following = self._complete_and_acquire(lease, CompleteRequest(counted), blocks, wanted)
         if following is None and hint is not None:
             with after_completion():
                 following = self._acquire(None)
@@ -256,9 +272,11 @@ class SourceCoordinator(Creation, Retention):
         self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
         return heard
 
-    def _complete_and_acquire(self, lease: Lease, blocks: Sequence[Block], key: str | None) -> Lease | None:
+    def _complete_and_acquire(
+        self, lease: Lease, request: CompleteRequest, blocks: Sequence[Block], key: str | None
+    ) -> Lease | None:
         fused = self._acquisition.fused(key)
         with self._watched(Metric.COMPLETE_ERRORS), fused:
-            heard = self._end(lease, CompleteRequest(), blocks, fused.send)
+            heard = self._end(lease, request, blocks, fused.send)
         with after_completion():
             return fused.acquired(heard)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from airflow_coordination.leases import accounts
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import Partition
@@ -59,6 +61,10 @@ class Tenure:
         ended = self.ended(op, outcome, status)
         return replace(ended, clear_staged=True, failures=0, lost_leases=0, last_error=None)
 
+    def accounted(self, ended: End, counted: Accounting | None) -> End:
+        """Return the ending with the totals of the accounting after it."""
+        return replace(ended, accounting=accounts.after(self.partition, counted, ended.generation))
+
 
 class EndRequest(Protocol):
     """A wish to end a tenure."""
@@ -69,11 +75,16 @@ class EndRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompleteRequest:
-    """COMPLETED: final until a person resets or deletes (promise S3)."""
+    """COMPLETED: final until a person resets or deletes (promise S3).
+
+    :param counted: what became of the records in this tenure; ``None`` when none were delivered.
+    """
+
+    counted: Accounting | None = None
 
     def resolved(self, tenure: Tenure, op: str, settings: Settings) -> End:
         """Return the write."""
-        return tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED)
+        return tenure.accounted(tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED), self.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +94,13 @@ class CloseRequest:
     :param asked: what the caller has given, a duration or a moment.
     :param progress: for the next pass; ``None`` starts it afresh, in a generation of its own.
     :param reopen_after: what was asked for, as a duration.
+    :param counted: what became of the records in this tenure; ``None`` when none were delivered.
     """
 
     asked: timedelta | datetime
     progress: str | None
     reopen_after: timedelta = field(compare=False)
+    counted: Accounting | None = None
 
     def resolved(self, tenure: Tenure, op: str, settings: Settings) -> End:
         """Return the write."""
@@ -97,7 +110,8 @@ class CloseRequest:
             write, delay = tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED), None
         else:
             write, delay = tenure.succeeded(op, Outcome.CLOSED, PartitionStatus.CLOSED), self.reopen_after
-        return replace(write, closed_count=count, delay=delay, progress=self.progress, generation=generation)
+        ended = replace(write, closed_count=count, delay=delay, progress=self.progress, generation=generation)
+        return tenure.accounted(ended, self.counted)
 
 
 @dataclass(frozen=True, slots=True)

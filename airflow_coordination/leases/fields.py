@@ -86,6 +86,7 @@ PARTITION_FIELDS: Final = (
     Field("max_failures", Kind.NUMBER, "maxFailures", optional=True),
     Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),
     Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),
+    Field("accounting_text", Kind.TEXT, "accounting", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -107,6 +108,7 @@ MOVED: Final = (
     "generation",
     "max_lost_leases",
     "max_failures",
+    "accounting_text",
 )
 """What of a partition goes with it to another store. The ring stays: of those tenures only the first store can tell."""
 

@@ -25,6 +25,8 @@ class Chain:
 
     last_op: str
     partition: Partition
+    """As the chain has left it, but for its accounting, which stays as it was when the tenure began: an owner says what
+    it has counted since then, so that a write whose answer was lost counts once."""
     expires_at: datetime
     deadline: float
     """Own monotonic time until which the tenure is surely ours; only ever an early estimate."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from airflow_coordination.leases.accounting import AddedUp
+from airflow_coordination.leases.accounts import of_partitions
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.hints import encode_hint
 from airflow_coordination.leases.metrics import Metric, gauged
@@ -71,6 +74,29 @@ class Overview(Participant):
         """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``."""
         check_key(key)
         return self._settler.repeat("read the audit", lambda: self.store.audit(self._source_id, key))
+
+    def accounting(self, key: str | None = None) -> AddedUp:
+        """Return what became of the records that were delivered, added up over the partitions of this source.
+
+        Each partition counts as of its last accepted save or ending, in its present generation. On SQL it is one
+        statement; elsewhere every partition is read. Both grow with the source: for a person, not for each second.
+
+        :param key: of this partition alone, which is one read; nothing is counted for one that is not there.
+        :raises InvalidInputError: when what is stored is corrupt.
+        """
+        if key is not None:
+            found = self.partition(key)
+            return of_partitions(() if found is None else [found])
+        add_up: Callable[[str], AddedUp] | None = getattr(self.store, "accounting", None)
+        if add_up is None:
+            return of_partitions(self._each())
+        return self._settler.repeat("add up the accounting", partial(add_up, self._source_id))
+
+    def _each(self) -> Iterator[Partition]:
+        after: str | None = None
+        while page := self.partitions(after=after):
+            yield from page
+            after = page[-1].key
 
     def past_tenures(self, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the tenures of this source that ended last, the newest first.

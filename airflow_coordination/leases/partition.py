@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.accounts import current
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.documents import decode_object, decode_progress, encode_payload
 from airflow_coordination.leases.errors import InvalidInputError
@@ -99,6 +101,8 @@ class Partition:
     """Since when the owner holds it, ``None`` when nobody does, or older code has acquired it."""
     owner_details: str | None = None
     """What its driver says of itself, a JSON object (application, url); see :attr:`owner_facts`."""
+    accounting_text: str | None = None
+    """The totals of its accounting with the generation that they belong to; see :attr:`accounting`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
 
     @property
@@ -113,6 +117,18 @@ class Partition:
         :raises ProgressStateError: when the stored text is corrupt; it is never taken for "none".
         """
         return decode_progress(self.progress_text)
+
+    @property
+    def accounting(self) -> Accounting | None:
+        """What became of its records, as of the last accepted save or ending; ``None`` where none was delivered.
+
+        The counts go on from save to save and from pass to pass, and start again when it is reset, created again, or
+        read again from the start: then they are those of the pass before until the next one has delivered.
+
+        :raises InvalidInputError: when what is stored is corrupt.
+        """
+        stored = current(self)
+        return None if stored is None else stored.accounting
 
     @property
     def owner_facts(self) -> dict[str, Any]:

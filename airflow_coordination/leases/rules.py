@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from airflow_coordination.leases.accounts import accounted
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.records import Record, of_action, of_ending, of_output, of_tenure
@@ -195,7 +196,7 @@ def _begun(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
 
 
 def _saved(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
-    return {**_written(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged}
+    return {**_written(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged, **accounted(w)}
 
 
 def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
@@ -208,6 +209,7 @@ def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
         "reopen_at": x.plus(now, w.reopen_delay),
         "available_at": x.plus(now, w.available_delay),
         "generation": w.generation,
+        **accounted(w),
     }
     if w.progress is not KEEP:
         changes["progress_text"] = w.progress

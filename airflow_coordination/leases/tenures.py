@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from airflow_coordination.leases import accounts
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
@@ -119,8 +121,8 @@ class Tenures:
             lease.chain.ending = error.ending
             raise error
 
-    def save(self, lease: Lease, state: object, blocks: Sequence[Block]) -> Lease:
-        """Store progress and the blocks finished since the last save, together; also renews."""
+    def save(self, lease: Lease, state: object, blocks: Sequence[Block], counted: Accounting | None = None) -> Lease:
+        """Store progress and the blocks finished since the last save, with what was counted; also renews."""
         lease.chain.check_process()
         if state is None:
             raise ProgressStateError(
@@ -133,6 +135,7 @@ class Tenures:
             partition = chain.partition
             staged = merge(partition.staged, blocks)
             dump_blocks(staged)
+            totals = accounts.after(partition, counted, partition.generation)
             sent_at = self._clock.monotonic()
             write = Save(
                 source=partition.source,
@@ -143,6 +146,7 @@ class Tenures:
                 progress_text=text,
                 staged=staged,
                 timeout=self._settings.ownership_timeout,
+                accounting=totals,
             )
             answer = self._settler.settle(f"save progress of {partition.key!r}", write, chain)
             chain.partition = replace(partition, progress_text=text, staged=staged)

@@ -153,7 +153,10 @@ class Begin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Save:
-    """Store progress and all blocks it stands for, together."""
+    """Store progress and all blocks it stands for, together.
+
+    :param accounting: the totals after it; ``None`` leaves what is stored.
+    """
 
     source: str
     key: str
@@ -163,6 +166,7 @@ class Save:
     progress_text: str | None
     staged: tuple[Block, ...]
     timeout: timedelta
+    accounting: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +182,7 @@ class End:
     :param heads: head records after, in full.
     :param rows: rows in the blocks that this tenure publishes, for the history.
     :param bytes: bytes in them.
+    :param accounting: the totals after it; ``None`` leaves what is stored.
     """
 
     source: str
@@ -198,6 +203,7 @@ class End:
     heads: tuple[HeadRecord, ...] = ()
     rows: int = 0
     bytes: int = 0
+    accounting: str | None = None
 
     @property
     def reopen_delay(self) -> timedelta | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from airflow_coordination.acknowledgments.accounting import Accounting, SinkCounts
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 
 
 class Arrival(NamedTuple):

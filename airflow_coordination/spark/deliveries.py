@@ -28,20 +28,28 @@ class Deliveries:
     accounting: Accounting = field(default_factory=Accounting)
     _negative: Acknowledgment | None = None
     _on_negative: OnNegative = "fail"
+    _made: bool = False
+
+    @property
+    def counted(self) -> Accounting | None:
+        """The counts for the next save or ending, ``None`` when nothing was delivered."""
+        return self.accounting if self._made else None
 
     def add(self, acknowledgment: Acknowledgment, on_negative: OnNegative) -> None:
         """Add one; the first negative one decides about the tenure."""
         self.accounting += acknowledgment.accounting
+        self._made = True
         if not acknowledgment.positive and self._negative is None:
             self._negative, self._on_negative = acknowledgment, on_negative
 
-    def check(self) -> None:
-        """Refuse to go on from a position that not every record before has passed.
+    def checked(self) -> Accounting | None:
+        """Return the counts, unless not every record has passed: nothing may go on from that position.
 
         :raises NegativeAcknowledgmentError: naming sink, number and first error.
         """
         if self._negative is not None:
             raise NegativeAcknowledgmentError(self.key, self._negative.problems)
+        return self.counted
 
     def settled(self, outcome: object) -> object:
         """Return the outcome that a function's result may have.

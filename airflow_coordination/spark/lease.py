@@ -120,9 +120,9 @@ class PartitionLease:
         with self._lock:
             self.check_no_open_block("save progress")
             self.check_held()
-            self.deliveries.check()
+            counted = self.deliveries.checked()
             try:
-                self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks)
+                self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks, counted)
             except (PartitionNotOwnedError, PartitionNotFoundError) as error:
                 self._refuse(error)
                 raise

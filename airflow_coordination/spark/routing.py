@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_coordination.acknowledgments.accounting import MAX_REASONS, MAX_SINKS, check_name
+from airflow_coordination.leases.accounting import MAX_REASONS, MAX_SINKS, check_name
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.protocol import CheckingSink, Sink
 from airflow_coordination.sinks.task_pass import FLAG

@@ -217,17 +217,18 @@ class _Tenure:
 
     def _apply(self, outcome: PartitionOutcome) -> Ended:
         coordinator, lease, blocks = self._driver.coordinator, self._lease, self._seen.blocks
+        counted = self._seen.deliveries.counted
         if isinstance(outcome, GiveUp):
             return self._give_up(outcome, None)
         if isinstance(outcome, Close):
-            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks)
+            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks, counted)
             ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
             return Ended(key=lease.key, outcome=ended)
         following = None
         if self._fetch_next and usable(self._driver.spark):  # the function may have stopped it
-            following = coordinator.complete_and_get_next(lease, blocks)
+            following = coordinator.complete_and_get_next(lease, blocks, counted=counted)
         else:
-            coordinator.complete(lease, blocks)
+            coordinator.complete(lease, blocks, counted)
         return Ended(key=lease.key, outcome=Outcome.COMPLETED, following=following)
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:

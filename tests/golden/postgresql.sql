@@ -25,7 +25,7 @@ WITH given AS MATERIALIZED (SELECT *
   ORDER BY given.key COLLATE "C"
   ON CONFLICT (source_identifier, source_partition_key) DO NOTHING
   RETURNING 1), revived AS (UPDATE coordination_partitions AS p
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, last_op = $7, create_op = $7, generation = $7, confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = given.payload, priority = given.priority, ordinal = (SELECT number
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, last_op = $7, create_op = $7, generation = $7, confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = given.payload, priority = given.priority, ordinal = (SELECT number
   FROM page) * 1048576 + given.place, position = (SELECT number
   FROM page) * 1048576 + given.place, available_at = (SELECT now
   FROM page), created_at = (SELECT now
@@ -115,11 +115,11 @@ UPDATE coordination_partitions
   WHERE source_identifier = $10 AND source_partition_key = $11 AND token = $12 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $10 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
 (as under: acquire by hint)
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key = $2
 UPDATE coordination_partitions
@@ -147,7 +147,7 @@ UPDATE coordination_partitions
   ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $10 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire
 (as under: acquire by a hint that is used up)
@@ -187,7 +187,7 @@ WITH done AS (UPDATE coordination_partitions
   ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($30 AS BIGINT)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $33 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7)
   SELECT answer.applied, following.*
   FROM (SELECT count(*) AS applied
   FROM done) AS answer
@@ -213,7 +213,7 @@ UPDATE coordination_partitions
   ORDER BY due_at LIMIT 1) IS NULL LIMIT 1) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($7 AS BIGINT)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $10 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by key
 WITH done AS (UPDATE coordination_partitions
@@ -221,7 +221,7 @@ WITH done AS (UPDATE coordination_partitions
   WHERE source_identifier = $10 AND source_partition_key = $11 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $10 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -240,7 +240,7 @@ UPDATE coordination_partitions
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, last_op = $3, updated_at = CAST($1 AS BIGINT), owner_details = $4, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $5 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END
   WHERE source_identifier = $6 AND source_partition_key = $7 AND source_partition_status = 'ASSIGNED' AND token = $8 AND nonce = $9 AND last_op = $10
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## save
 UPDATE coordination_partitions
@@ -261,7 +261,7 @@ UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || $1 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $1, last_op = $1, max_lost_leases = $3, max_failures = $4, partition_owner = $5, owner_task = $6, owner_try = $7, partition_ownership_timeout = CAST($2 AS BIGINT) + $8, acquired_at = CAST($2 AS BIGINT), owner_details = $9, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($2 AS BIGINT) + $8
   WHERE source_identifier = $10 AND source_partition_key = $11 AND source_partition_status = 'ASSIGNED' AND token = $12 AND last_op = $13 AND owner_task = $6 AND owner_try < $14 AND lost_leases + 1 < coalesce(max_lost_leases, $3)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'retaken', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -463,7 +463,7 @@ WITH done AS (UPDATE coordination_partitions
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($25 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($25 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $26)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $33 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($25 AS BIGINT), 'lost', $24, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $33 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -496,7 +496,7 @@ WITH done AS (UPDATE coordination_partitions
   WHERE source_identifier = $44 AND source_partition_key = $45 AND source_partition_key <> $16 FOR UPDATE SKIP LOCKED) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($36 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($36 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $37)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $44 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), following_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($36 AS BIGINT), 'lost', $35, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $44 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -619,7 +619,7 @@ WITH done AS (UPDATE coordination_partitions
   ORDER BY priority, CASE timed WHEN 1 THEN partition_ownership_timeout WHEN 2 THEN reopen_at WHEN 0 THEN ordinal END, ordinal LIMIT 1 FOR UPDATE SKIP LOCKED) AS branch_1) AS free LIMIT 1)) AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= CAST($2 AS BIGINT) OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= CAST($2 AS BIGINT) AND lost_leases + 1 < coalesce(max_lost_leases, $3)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = $10 AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'lost', $1, 'ASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $10 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -673,7 +673,7 @@ DELETE
 WITH done AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || $1 || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || CAST($2 AS BIGINT) ELSE ring_7 END, source_partition_status = 'UNASSIGNED', reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = $1, updated_at = CAST($2 AS BIGINT), token = token + 1, nonce = $1, available_at = CAST($2 AS BIGINT), rank = 2, ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = $5 AND nonce = $6
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
   SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), 'released', $1, 'UNASSIGNED', closed_count, NULL, 0, 0
   FROM coordination_partitions
   WHERE source_identifier = $3 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
@@ -689,7 +689,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done)
   SELECT *
@@ -700,7 +700,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($1 AS BIGINT), rank = 1, failures = 0, lost_leases = 0, last_op = $2, updated_at = CAST($1 AS BIGINT), ready = 1, timed = NULL, due_at = NULL, position = CAST($1 AS BIGINT)
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($1 AS BIGINT), $8, $9, $10, $2
   FROM done)
   SELECT *
@@ -711,7 +711,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CAST($1 AS BIGINT), rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = $2, last_op = $2, updated_at = CAST($1 AS BIGINT), ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($1 AS BIGINT), $8, $9, $10, $2
   FROM done)
   SELECT *
@@ -722,7 +722,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET last_op = $1, updated_at = CAST($2 AS BIGINT)
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7 AND staged IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done), done_beside_1 AS (UPDATE coordination_heads
   SET blocks = '[]', row_count = 0, byte_count = 0, published_at = CAST($2 AS BIGINT)
@@ -736,7 +736,7 @@ WITH done AS (UPDATE coordination_partitions
 WITH done AS (UPDATE coordination_partitions
   SET token = token + 1, nonce = $1, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7), done_beside_0 AS (INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT $3, $4, CAST($2 AS BIGINT), $8, $9, $10, $1
   FROM done)
   SELECT *
@@ -749,62 +749,62 @@ WITH done AS (UPDATE coordination_partitions
 (as under: acquire by a hint that is used up)
 
 ## find by nonce
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 1 AND nonce = $2
 
 ## find by task
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 1 AND owner_task = $2
   ORDER BY source_partition_key
 
 ## page
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0
   ORDER BY source_partition_key LIMIT $3
 
 ## page of UNASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of ASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of CLOSED
 SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT $3) AS range_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT $3) AS range_1
   ORDER BY source_partition_key LIMIT $3
 
 ## page of COMPLETED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT $3
 
 ## page of parked
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT $3
 
 ## page of CLOSED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = $1 AND source_partition_key > $2 AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT $3
@@ -934,3 +934,22 @@ SELECT source_partition_key, at, action, acted_by, why
 SELECT source_identifier, facts
   FROM coordination_sources
   ORDER BY source_identifier
+
+## save, with its accounting
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END, last_op = $3, updated_at = CAST($1 AS BIGINT), partition_progress_state = $4, staged = $5, accounting = $6, due_at = CASE WHEN due_at < CAST($1 AS BIGINT) + $7 THEN CASE WHEN partition_ownership_timeout > CAST($1 AS BIGINT) + $2 THEN partition_ownership_timeout ELSE CAST($1 AS BIGINT) + $2 END ELSE due_at END
+  WHERE source_identifier = $8 AND source_partition_key = $9 AND source_partition_status = 'ASSIGNED' AND token = $10 AND nonce = $11 AND last_op = $12
+  RETURNING partition_ownership_timeout
+
+## complete, with its accounting
+WITH done AS (UPDATE coordination_partitions
+  SET ring_2 = $1 || CAST($2 AS BIGINT), source_partition_status = $3, closed_count = $4, reopen_at = CAST($2 AS BIGINT) + $5, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = $6, updated_at = CAST($2 AS BIGINT), failures = $7, lost_leases = $8, last_error = $9, rank = 2, available_at = CAST($2 AS BIGINT) + $10, generation = $11, accounting = $12, staged = NULL, ready = $13, position = ordinal, timed = $14, due_at = CAST($2 AS BIGINT) + $15
+  WHERE source_identifier = $16 AND source_partition_key = $17 AND source_partition_status = 'ASSIGNED' AND token = $18 AND nonce = $19 AND last_op = $20
+  RETURNING source_partition_key), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), $21, $6, $3, $4, $22, $23, $24
+  FROM coordination_partitions
+  WHERE source_identifier = $16 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  FROM done)) AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
+  SELECT *
+  FROM done

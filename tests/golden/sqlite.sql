@@ -19,7 +19,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0002'
   RETURNING 1
 COMMIT
@@ -34,7 +34,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0003'
   RETURNING 1
 (as under: create partitions)
@@ -107,7 +107,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
 UPDATE coordination_partitions
@@ -115,8 +115,8 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01'
 (as under: create partitions)
@@ -173,7 +173,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'first' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire
@@ -184,7 +184,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'second' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete and get the next
@@ -251,7 +251,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'third' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire, new ones first
@@ -309,7 +309,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire by key
@@ -326,7 +326,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## renew
@@ -339,7 +339,7 @@ UPDATE coordination_partitions
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, last_op = 'op0013', updated_at = T+0s, owner_details = NULL, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND last_op = 'op0012'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## save
 UPDATE coordination_partitions
@@ -352,7 +352,7 @@ UPDATE coordination_partitions
   SET partition_owner = 'host/dag/run/task/0/2', owner_task = 'dag/run/task/0', owner_try = 2
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND owner_try <= 2
   RETURNING 1
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05'
 (as under: renew)
@@ -368,7 +368,7 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0015', last_op = 'op0015', max_lost_leases = 2, max_failures = 5, partition_owner = 'host/dag/run/task/0/3', owner_task = 'dag/run/task/0', owner_try = 3, partition_ownership_timeout = T+0s + 600000000, acquired_at = T+0s, owner_details = NULL, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND last_op = 'op0014' AND owner_task = 'dag/run/task/0' AND owner_try < 3 AND lost_leases + 1 < coalesce(max_lost_leases, 2)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete, with blocks of two datasets
@@ -521,7 +521,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete and get the next, just after that
@@ -588,7 +588,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete with a block and get the next by hint
@@ -618,7 +618,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire an expired lease
@@ -635,7 +635,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire, where something was lost
@@ -700,7 +700,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'first' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## renew a lease that was taken over
@@ -708,7 +708,7 @@ UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END, confirmed = 1, due_at = CASE WHEN due_at < T+662s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0037'
   RETURNING partition_ownership_timeout
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12'
 
@@ -752,7 +752,7 @@ DELETE
   RETURNING 1
 
 ## release
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
 (as under: create partitions)
@@ -764,7 +764,7 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_7 END, source_partition_status = 'UNASSIGNED', reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0045', updated_at = T+1322s, token = token + 1, nonce = 'op0045', available_at = T+1322s, rank = 2, ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0044'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'release', 'ada', 'asked', 'op0045'
 (as under: create partitions)
@@ -775,7 +775,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, last_op = 'op0046', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0045'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'park', 'ada', 'asked', 'op0046'
 (as under: create partitions)
@@ -786,7 +786,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1322s, rank = 1, failures = 0, lost_leases = 0, last_op = 'op0047', updated_at = T+1322s, ready = 1, timed = NULL, due_at = NULL, position = T+1322s
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'CLOSED' AND token = 2 AND last_op = 'op0046'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'reopen', 'ada', 'asked', 'op0047'
 (as under: create partitions)
@@ -797,7 +797,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = T+1322s, rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0048', last_op = 'op0048', updated_at = T+1322s, ready = 2, timed = NULL, due_at = NULL, position = ordinal
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0047'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'reset', 'ada', 'asked', 'op0048'
 (as under: create partitions)
@@ -808,7 +808,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET last_op = 'op0049', updated_at = T+1322s
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0048' AND staged IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'retract', 'ada', 'asked', 'op0049'
 UPDATE coordination_heads
@@ -822,7 +822,7 @@ UPDATE coordination_heads
 UPDATE coordination_partitions
   SET token = token + 1, nonce = 'op0050', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, last_op = 'op0050', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0049'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'delete', 'ada', 'asked', 'op0050'
 (as under: create partitions)
@@ -837,7 +837,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, last_op = 'op0051', create_op = 'op0051', generation = 'op0051', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1322s, created_at = T+1322s, updated_at = T+1322s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, last_op = 'op0051', create_op = 'op0051', generation = 'op0051', confirmed = 0, deleted = 0, ready = 3, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1322s, created_at = T+1322s, updated_at = T+1322s
   WHERE deleted = 1 AND create_op <> 'op0051'
   RETURNING 1
 (as under: create partitions)
@@ -846,62 +846,62 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
 (as under: acquire by a hint that is used up)
 
 ## find by nonce
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND nonce = 'op0000'
 
 ## find by task
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND owner_task = 'dag/run/task/0'
   ORDER BY source_partition_key
 
 ## page
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0
   ORDER BY source_partition_key LIMIT 5
 
 ## page of UNASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of ASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of CLOSED
 SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT 5) AS range_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT 5) AS range_1
   ORDER BY source_partition_key LIMIT 5
 
 ## page of COMPLETED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of parked
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT 5
 
 ## page of CLOSED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT 5
@@ -1028,3 +1028,22 @@ SELECT source_partition_key, at, action, acted_by, why
 SELECT source_identifier, facts
   FROM coordination_sources
   ORDER BY source_identifier
+
+## save, with its accounting
+UPDATE coordination_partitions
+  SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+1322s + 600000000 THEN partition_ownership_timeout ELSE T+1322s + 600000000 END, last_op = 'op0053', updated_at = T+1322s, partition_progress_state = '{"row":2}', staged = NULL, accounting = '{"generation":"op0001","over":0,"counts":{"read":3,"delivered_everywhere":2,"dropped:cancelled":1,"owed:search":2,"delivered:search":2,"dead_lettered:search":0,"failed:search":0}}', due_at = CASE WHEN due_at < T+1322s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+1322s + 600000000 THEN partition_ownership_timeout ELSE T+1322s + 600000000 END ELSE due_at END
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0052'
+  RETURNING partition_ownership_timeout
+
+## complete, with its accounting
+(as under: create partitions)
+INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, T+1322s, 'completed', 'op0054', 'COMPLETED', 0, NULL, 0, 0
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0053' AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0052|completed|op0054|op0053|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0054', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0001', accounting = '{"generation":"op0001","over":0,"counts":{"read":3,"delivered_everywhere":2,"dropped:cancelled":1,"owed:search":2,"delivered:search":2,"dead_lettered:search":0,"failed:search":0}}', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0053'
+  RETURNING source_partition_key
+(as under: create partitions)

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -104,6 +105,7 @@ class Walk:
         self._sweep()
         self._act()
         self._read()
+        self._account()
 
     def _create(self) -> None:
         self.step("the clock", self.store.now)
@@ -147,6 +149,14 @@ class Walk:
         lease = _got(self.step("complete and get the next, just after that", following, self.lease()))
         name = "complete with a block and get the next by hint"
         self.one.give_up(_got(self.step(name, following, lease, blocks=[CLEAN], hint="day-10")))
+
+    def _account(self) -> None:
+        sinks = {"search": SinkCounts(owed=2, delivered=2)}
+        counted = Accounting(read=3, delivered_everywhere=2, dropped={"cancelled": 1}, sinks=sinks)
+        lease = self.step(
+            "save, with its accounting", self.one.save_progress_state, self.lease(), {"row": 2}, (), counted
+        )
+        self.step("complete, with its accounting", self.one.complete, lease, counted=counted)
 
     def _take_over(self) -> None:
         lost = self.one.renew(self.lease("day-12"))

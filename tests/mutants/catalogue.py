@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.broken import (
+    accounting,
     acquiring,
     board,
     command_line,
@@ -49,6 +50,7 @@ _TABLES = (
     pausing,
     moving,
     planning,
+    accounting,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

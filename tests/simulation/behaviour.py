@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from airflow_coordination.leases import Block, Fence, Lease
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
@@ -75,6 +76,7 @@ class Behaviour:
         self._keeper = heartbeat
         self._chance = Randomness(source)
         self._made = 0
+        self._counted: dict[Fence, Accounting] = {}
 
     def acquire(self, any_key: Callable[[], str]) -> Lease | None:
         """Acquire a partition by its key, by a hint, or whatever is next."""
@@ -165,7 +167,18 @@ class Behaviour:
         state, blocks = f"{self.one.process}:{self._made}", self.blocks()
         if self._random.random() < 0.1:
             lease = self.insist(lambda: self.one.renew(lease))
-        return self.insist(lambda: self.one.save_progress_state(lease, state, blocks))
+        counted = self._count(lease, len(blocks))
+        return self.insist(lambda: self.one.save_progress_state(lease, state, blocks, counted))
+
+    def _count(self, lease: Lease, records: int) -> Accounting | None:
+        """Return what became of this tenure's records, those that come now included; two tenures in three have any."""
+        if lease.fence.token % 3 == 0:
+            return None
+        known = self._counted.get(lease.fence, Accounting())
+        sinks = {"search": SinkCounts(owed=records, delivered=records)}
+        new = Accounting(read=records + 1, delivered_everywhere=records, dropped={"bad": 1}, sinks=sinks)
+        self._counted[lease.fence] = known + new
+        return known + new
 
     def _end(self, lease: Lease) -> None:
         while True:
@@ -181,19 +194,21 @@ class Behaviour:
 
     def _complete(self, lease: Lease) -> None:
         blocks = self.blocks()
+        counted = self._count(lease, len(blocks))
         if self._random.random() < 0.4:
-            following = self._once_or_insist(lambda: self.one.complete_and_get_next(lease, blocks))
+            following = self._once_or_insist(lambda: self.one.complete_and_get_next(lease, blocks, counted))
             if following is not None:
                 self.work(following)
         else:
-            self._once_or_insist(lambda: self.one.complete(lease, blocks))
+            self._once_or_insist(lambda: self.one.complete(lease, blocks, counted))
 
     def _close(self, lease: Lease) -> None:
         after = timedelta(seconds=self._random.random() * self._habits.reopen_after)
         blocks = self.blocks()
+        counted = self._count(lease, len(blocks))
         self._made += 1
         state = f"{self.one.process}:{self._made}" if self._random.random() < 0.6 else None
-        self._once_or_insist(lambda: self.one.close(lease, after, state, blocks))
+        self._once_or_insist(lambda: self.one.close(lease, after, state, blocks, counted))
 
     def _fail(self, lease: Lease) -> None:
         after = (

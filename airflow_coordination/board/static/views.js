@@ -135,6 +135,9 @@ export function Partition({ place }) {
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
       heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
       rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
+    found.accounting.length > 0 && h(Section, { title: "Accounting" }, h(Rows, {
+      heads: ["Records", "Sink", "How many"],
+      rows: found.accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) })),
     h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),

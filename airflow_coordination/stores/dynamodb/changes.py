@@ -40,7 +40,7 @@ TOMBSTONE_LIFE: Final = timedelta(days=7)
 _WORDS: Final = DynamoWords()
 _BELOW_LIMIT: Final = DynamoWords(below_limit=True)
 _ANY: Final = partition()
-_TEXTS: Final = ("progress_text", "staged")
+_TEXTS: Final = ("progress_text", "staged", "accounting_text")
 """What :mod:`~airflow_coordination.stores.dynamodb.large_values` stores."""
 
 

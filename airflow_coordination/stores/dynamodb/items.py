@@ -67,7 +67,8 @@ MAY_LOSE: Final = "lostLeasesAllowed"
 CONFIRMED: Final = "confirmed"
 TRY: Final = "ownerTry"
 DELETED: Final = "deleted"
-LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp"}
+ACCOUNTING: Final = "accounting"
+LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp", ACCOUNTING: "accountingOp"}
 """In the place of a text that is too large for the item: the operation that stored it in an item of its own."""
 RING: Final = tuple(f"ring{slot}" for slot in range(RING_SIZE))
 

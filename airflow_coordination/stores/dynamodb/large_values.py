@@ -12,7 +12,17 @@ from airflow_coordination.leases.blocks import dump_blocks
 from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb.items import KEY, LARGE_OP, PROGRESS, SOURCE, STAGED, Item, typed, whole_item
+from airflow_coordination.stores.dynamodb.items import (
+    ACCOUNTING,
+    KEY,
+    LARGE_OP,
+    PROGRESS,
+    SOURCE,
+    STAGED,
+    Item,
+    typed,
+    whole_item,
+)
 from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.requests import Table
 
@@ -23,14 +33,16 @@ _READS: Final = 5
 
 
 def texts_of(write: ChainWrite) -> dict[str, str | None]:
-    """Return what a write changes of progress and staged blocks."""
-    if isinstance(write, Save):
-        return {PROGRESS: write.progress_text, STAGED: dump_blocks(write.staged) if write.staged else None}
+    """Return what a write changes of progress, staged blocks and accounting."""
     changed: dict[str, str | None] = {}
+    if isinstance(write, Save):
+        changed = {PROGRESS: write.progress_text, STAGED: dump_blocks(write.staged) if write.staged else None}
     if isinstance(write, End) and write.progress is not KEEP:
         changed[PROGRESS] = write.progress
     if isinstance(write, End) and write.clear_staged:
         changed[STAGED] = None
+    if isinstance(write, Save | End) and write.accounting is not None:
+        changed[ACCOUNTING] = write.accounting
     return changed
 
 

@@ -12,7 +12,7 @@ from airflow_coordination.leases.writes import Act, Answer, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change
-from airflow_coordination.stores.dynamodb.items import PROGRESS, STAGED, as_kept
+from airflow_coordination.stores.dynamodb.items import ACCOUNTING, PROGRESS, STAGED, as_kept
 from airflow_coordination.stores.dynamodb.large_values import stored
 from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
@@ -47,10 +47,12 @@ def place(partitions: Partitions, write: Place) -> Answer:
     if seen is None or after is None:
         return Answer(False, seen)
     texts = {PROGRESS: after.progress_text, STAGED: dump_blocks(after.staged) if after.staged else None}
+    if after.accounting_text is not None:
+        texts[ACCOUNTING] = after.accounting_text
     sets, others = stored(write.source, write.key, after.last_op, texts)
     others += beside(partitions.table, PLACE.records(write), at.now)
     check_together(call, write.key, len(write.heads), others)
-    bare = changes.replace(seen, replace(after, progress_text=None, staged=()), at)
+    bare = changes.replace(seen, replace(after, progress_text=None, staged=(), accounting_text=None), at)
     change = Change(bare.sets | sets, bare.condition)
     refusal = partitions.change(call, write.source, write.key, change, others)
     return Answer(True) if refusal is None else Answer(False, partitions.refused(call, refusal))

@@ -99,7 +99,7 @@ def begin(write: Begin) -> dict[str, Any]:
 
 def save(write: Save) -> dict[str, Any]:
     """Return the parameters of a save."""
-    saved = {"progress": write.progress_text, "staged": _staged(write.staged)}
+    saved = {"progress": write.progress_text, "staged": _staged(write.staged), "accounting": write.accounting}
     return {**_fence(write), **_timeout(write.timeout), **saved, "op": write.op, "prev": write.prev}
 
 
@@ -139,6 +139,7 @@ def end(write: End) -> dict[str, Any]:
         "last_error": write.last_error,
         "generation": write.generation,
         "progress": None if write.progress is KEEP else write.progress,
+        "accounting": write.accounting,
     }
 
 

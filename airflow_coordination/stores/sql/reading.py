@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
+from airflow_coordination.leases.accounting import AddedUp
+from airflow_coordination.leases.accounts import added_up
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -135,6 +137,13 @@ class SqlReading(ABC):
         return Outlook(
             claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age, pause_of_row(row[8:])
         )
+
+    def accounting(self, source: str) -> AddedUp:
+        """Return what became of the records of all partitions together."""
+        rows = self.ask(Call("add up the accounting", writes=False), read.accounting, {"source": source})
+        counts = {str(name): int(total) for name, total in rows}
+        partitions = counts.pop("")
+        return added_up(counts, partitions)
 
     def heads(
         self,

@@ -75,6 +75,7 @@ def ending(write: End) -> Step:
         "slot": write.fence.token % RING_SIZE,
         "keep_progress": write.progress is KEEP,
         "clear_staged": write.clear_staged,
+        "accounted": write.accounting is not None,
     }
     return Step(owner.end, shape, given.end(write), tuple(END.records(write)))
 

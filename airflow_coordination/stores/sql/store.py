@@ -45,7 +45,6 @@ from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
 from airflow_coordination.stores.sql.statements import acquire, owner, read, sweep
-from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -58,7 +57,7 @@ from airflow_coordination.stores.sql.steps import (
 )
 from airflow_coordination.stores.sql.thinning import Thinning
 
-_OWNER_STATEMENTS: Final[dict[type, tuple[Callable[[Dialect], str], Callable[[Any], dict[str, Any]]]]] = {
+_OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),
     Renew: (owner.renew, given.renew),
     Begin: (owner.begin, given.begin),
@@ -177,7 +176,8 @@ class SqlStore(SqlReading):
             ended = self.end(write)
             return Answer(True) if ended else self.refusal(write.source, write.key)
         build, parameters = _OWNER_STATEMENTS[type(write)]
-        rows = self.ask(Call(type(write).__name__.lower(), write.key), build, parameters(write))
+        shape = {"accounted": True} if isinstance(write, Save) and write.accounting is not None else {}
+        rows = self.ask(Call(type(write).__name__.lower(), write.key), build, parameters(write), **shape)
         if not rows:
             return self.refusal(write.source, write.key)
         if isinstance(write, Begin):

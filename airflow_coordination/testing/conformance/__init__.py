@@ -21,6 +21,7 @@ from __future__ import annotations
 import pytest
 
 _PARTS = [
+    "accounting",
     "acquisition",
     "concurrency",
     "coordinating",

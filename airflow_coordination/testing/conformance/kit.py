@@ -8,6 +8,7 @@ import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.conformance.accounting import Keeping
 from airflow_coordination.testing.conformance.acquisition import Acquisition
 from airflow_coordination.testing.conformance.concurrency import Concurrency
 from airflow_coordination.testing.conformance.coordinating import Coordinating
@@ -40,6 +41,7 @@ class StoreConformance(
     Limits,
     People,
     Heads,
+    Keeping,
     Retracting,
     Reading,
     Remembering,

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import Action, Answer, NewPartition, Place
 from airflow_coordination.testing.clock import START
+from airflow_coordination.testing.conformance.accounting import LARGE
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head
 
 _FENCE: dict[str, Any] = {"token": 7, "nonce": "there", "last_op": "ended-there", "generation": "life-there"}
@@ -27,12 +29,13 @@ LIVES: dict[str, dict[str, Any]] = {
     "closed and due": {"status": PartitionStatus.CLOSED, "reopen_at": START - MINUTE, "closed_count": 3},
     "parked": {"status": PartitionStatus.CLOSED, "failures": 5, "last_error": "bad", "max_failures": 5},
     "completed": {"status": PartitionStatus.COMPLETED},
+    "counted": {"status": PartitionStatus.COMPLETED, "accounting_text": Accounts("life-there", False, LARGE).text},
     "with progress": {"available_at": START, "progress_text": '{"row":1}', "staged": (block("a"),)},
     "with large progress": {"available_at": START, "progress_text": f'"{"x" * 1000}"', "staged": (block("a" * 400),)},
 }
 """What a partition may be that nobody holds."""
 NOT_BEFORE_A_MINUTE = ("delayed", "closed")
-NEVER = ("parked", "completed")
+NEVER = ("parked", "completed", "counted")
 
 each_life = pytest.mark.parametrize("life", LIVES)
 

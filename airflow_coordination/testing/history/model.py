@@ -111,13 +111,13 @@ class Model:
     def _save(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
             saved = state._replace(progress=made.given["progress"], staged=merged(state.staged, made.given["blocks"]))
-            yield _written(_prolonged(saved, made), made)
+            yield _written(_prolonged(saved.counting(made.given.get("counts")), made), made)
 
     def _complete(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
             published = state.publishing(made.given["blocks"])
             done = state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
-            yield done._replace(failures=0, lost=(0, 0))
+            yield done.counting(made.given.get("counts"))._replace(failures=0, lost=(0, 0))
 
     def _close(self, state: State, made: Operation) -> Iterator[State]:
         if not _in_chain(state, made):
@@ -125,7 +125,8 @@ class Model:
         count, limit = state.closed + 1, self.settings.max_closed_count
         done = limit is not None and count >= limit
         progress = made.given["progress"]
-        yield state._replace(
+        counted = state.counting(made.given.get("counts"), over=progress is None)
+        yield counted._replace(
             status=COMPLETED if done else CLOSED,
             staged=(),
             published=state.publishing(made.given["blocks"]),
@@ -229,6 +230,7 @@ def _same_work(state: State, made: Operation) -> bool:
     found = made.result
     return (
         found["progress"] == state.progress
+        and found.get("counts", {}) == dict(state.counts)
         and found["closed"] == state.closed
         and found["failures"] == state.failures
         and state.lost[0] <= found.get("lost", state.lost[0]) <= state.lost[1]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.accounts import flat
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.documents import encode_progress
@@ -50,6 +52,7 @@ def seen(partition: Partition | None) -> Result:
         "parked": partition.parked,
         "token": partition.token,
         "progress": partition.progress_text,
+        "counts": flat(partition.accounting) if partition.accounting else {},
         "blocks": outputs(partition.staged),
         "closed": partition.closed_count,
         "failures": partition.failures,
@@ -106,25 +109,36 @@ class RecordedCoordinator:
         made = self._call(Kind.RENEW, lease.key, lease.fence)
         return self._told(made, lambda: self.coordinator.renew(lease), _until)
 
-    def save_progress_state(self, lease: Lease, state: object, blocks: Sequence[Block] = ()) -> Lease:  # noqa: D102
-        given = {"progress": encode_progress(state), "blocks": outputs(blocks)}
+    def save_progress_state(  # noqa: D102
+        self, lease: Lease, state: object, blocks: Sequence[Block] = (), counted: Accounting | None = None
+    ) -> Lease:
+        given = {"progress": encode_progress(state), "blocks": outputs(blocks), **_counts(counted)}
         made = self._call(Kind.SAVE, lease.key, lease.fence, given)
-        return self._told(made, lambda: self.coordinator.save_progress_state(lease, state, blocks), _until)
+        return self._told(made, lambda: self.coordinator.save_progress_state(lease, state, blocks, counted), _until)
 
-    def complete(self, lease: Lease, blocks: Sequence[Block] = ()) -> None:  # noqa: D102
-        made = self._call(Kind.COMPLETE, lease.key, lease.fence, {"blocks": outputs(blocks)})
-        self._told(made, lambda: self.coordinator.complete(lease, blocks))
+    def complete(  # noqa: D102
+        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None
+    ) -> None:
+        given = {"blocks": outputs(blocks), **_counts(counted)}
+        made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
+        self._told(made, lambda: self.coordinator.complete(lease, blocks, counted))
 
     def close(  # noqa: D102
-        self, lease: Lease, reopen_after: timedelta, state: object = None, blocks: Sequence[Block] = ()
+        self,
+        lease: Lease,
+        reopen_after: timedelta,
+        state: object = None,
+        blocks: Sequence[Block] = (),
+        counted: Accounting | None = None,
     ) -> None:
         given = {
             "after": reopen_after.total_seconds(),
             "progress": encode_progress(state),
             "blocks": outputs(blocks),
+            **_counts(counted),
         }
         made = self._call(Kind.CLOSE, lease.key, lease.fence, given)
-        self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks))
+        self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks, counted))
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | None = None) -> None:  # noqa: D102
         made = self._call(Kind.FAIL, lease.key, lease.fence, _after(retry_after))
@@ -134,11 +148,14 @@ class RecordedCoordinator:
         made = self._call(Kind.GIVE_UP, lease.key, lease.fence, _after(retry_after))
         self._told(made, lambda: self.coordinator.give_up(lease, retry_after))
 
-    def complete_and_get_next(self, lease: Lease, blocks: Sequence[Block] = ()) -> Lease | None:  # noqa: D102
-        made = self._call(Kind.COMPLETE, lease.key, lease.fence, {"blocks": outputs(blocks)})
+    def complete_and_get_next(  # noqa: D102
+        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None
+    ) -> Lease | None:
+        given = {"blocks": outputs(blocks), **_counts(counted)}
+        made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
         following = self._call(Kind.ACQUIRE, given=self._limit)
         try:
-            found = self._told(made, lambda: self.coordinator.complete_and_get_next(lease, blocks))
+            found = self._told(made, lambda: self.coordinator.complete_and_get_next(lease, blocks, counted=counted))
         except CoordinationError:
             unknown = made.told is Told.UNKNOWN
             self.log.answer(following, Told.UNKNOWN if unknown else Told.NOT_DONE, NO_RESULT)
@@ -276,6 +293,10 @@ class RecordedCoordinator:
 
 def _swept(swept: Swept) -> Result:
     return {"reopened": swept.reopened, "reclaimed": swept.reclaimed, "parked": swept.parked}
+
+
+def _counts(counted: Accounting | None) -> Result:
+    return {} if counted is None else {"counts": flat(counted)}
 
 
 def _until(lease: Lease) -> Result:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from airflow_coordination.testing.history.operations import NEVER, Kind, Output
 
 Digests = tuple[str, ...]
+Counts = tuple[tuple[str, int], ...]
 Creator = tuple[str, int] | None
 SLACK: Final = 1e-3
 """Seconds by which two readings of one clock may differ when they are written as numbers."""
@@ -45,6 +47,9 @@ class State(NamedTuple):
     :param wrote: whether the tenure's owner has surely written, a renewal too: only then its loss counts.
     :param lost: the fewest and the most leases that may have been lost in a row.
     :param limit: so many of them park it: the tenure's own limit, ``None`` where nobody has heard it.
+    :param counts: the totals of its accounting, as they are stored.
+    :param over: whether they are those of the pass before.
+    :param before: the totals that the tenure going on adds to.
     :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
         of it, may find it too and give it back, until the owner's first write.
     """
@@ -66,6 +71,9 @@ class State(NamedTuple):
     lost: tuple[int, int] = (0, 0)
     limit: int | None = None
     found: int = 0
+    counts: Counts = ()
+    over: bool = False
+    before: Counts = ()
 
     def held_under(self, fence: tuple[int, str] | None) -> bool:
         """Return condition *F*."""
@@ -104,7 +112,19 @@ class State(NamedTuple):
             wrote=False,
             lost=self.lost_with(token - self.token - 1),
             limit=None,
+            before=() if self.over else self.counts,
         )
+
+    def counting(self, new: Mapping[str, int] | None, *, over: bool = False) -> State:
+        """Return the state after a step that carries what its tenure has counted, if anything.
+
+        :param over: the step ends a pass.
+        """
+        if new is None:
+            return self._replace(over=self.over or over)
+        known = dict(self.before)
+        totals = {name: known.get(name, 0) + new.get(name, 0) for name in {*known, *new}}
+        return self._replace(counts=tuple(sorted(totals.items())), over=over)
 
     def lost_with(self, unheard: int = 0) -> tuple[int, int]:
         """Return the leases lost in a row when the state's own is, if it has one, and ``unheard`` tenures after it."""

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_coordination.board.app import create_app
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
@@ -151,3 +152,24 @@ def test_the_document_is_the_application_s():
     if os.environ.get("WRITE_API"):
         DOCUMENT.write_text(json.dumps(said, indent=2) + "\n")
     assert json.loads(DOCUMENT.read_text()) == said
+
+
+def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
+    lease = flights.acquire_partition("a-secret-key")
+    assert get("partition", key="a-secret-key").json()["accounting"] == []
+    sinks = {"search": SinkCounts(owed=2, delivered=2)}
+    counted = Accounting(read=3, delivered_everywhere=2, dropped={"cancelled": 1}, sinks=sinks)
+    flights.complete(lease, counted=counted)
+    shown = get("partition", key="a-secret-key").json()["accounting"]
+    assert [(one["count"], one["sink"], one["records"]) for one in shown] == [
+        ("read", None, 3),
+        ("delivered everywhere", None, 2),
+        ("dropped: cancelled", None, 1),
+        ("unrouted", None, 0),
+        ("dead-lettered", None, 0),
+        ("failed", None, 0),
+        ("owed", "search", 2),
+        ("delivered", "search", 2),
+        ("dead-lettered", "search", 0),
+        ("failed", "search", 0),
+    ]

@@ -164,7 +164,8 @@ def test_s13_each_record_is_where_its_conditions_say(deliver, published, journal
     lines = [line for file in (tmp_path / "export").glob("*.jsonl") for line in file.read_text().splitlines()]
     assert sorted(json.loads(line)["k"] for line in lines) == [0, 2, 4, 6, 8]
     assert written(journal) == [0, 1, 2]
-    assert coordinator.partition("p").status is PartitionStatus.COMPLETED
+    partition = coordinator.partition("p")
+    assert (partition.status, partition.accounting) == (PartitionStatus.COMPLETED, done.accounting)
 
 
 def test_s13_a_record_that_is_refused_fails_the_partition(deliver, store, journal, coordinator):
@@ -231,11 +232,12 @@ def test_s13_no_progress_is_saved_over_a_negative_delivery(run, journal, coordin
         return Complete()
 
     run(main)
-    assert coordinator.partition("p").progress_state == {"row": 5}
+    partition = coordinator.partition("p")
+    assert (partition.progress_state, partition.accounting.read) == ({"row": 5}, 5)
     assert "sink 'search' failed for 1 record(s)" in refusals[0]
 
 
-def test_batches_add_up(run, published):
+def test_s26_batches_add_up_and_are_kept_with_the_partition(run, published, coordinator):
     accounts = []
 
     def main(spark, lease):
@@ -248,6 +250,7 @@ def test_batches_add_up(run, published):
 
     run(main)
     assert (accounts[0].read, accounts[0].delivered) == (10, {"clean": 10})
+    assert coordinator.partition("p").accounting == accounts[0]
     assert len(published("clean")) == 10
 
 

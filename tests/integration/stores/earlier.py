@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+NO_ACCOUNTING = ("ALTER TABLE coordination_partitions DROP COLUMN accounting",)
+"""Schema 4."""
 NO_PAUSES = (
+    *NO_ACCOUNTING,
     "DROP INDEX coordination_sources_paused",
     *(
         f"ALTER TABLE coordination_sources DROP COLUMN {column}"

@@ -41,7 +41,7 @@ _CHANGES = {
         "    ring: tuple[str | None, ...] =": f"    {FIELD}: str | None = None\n    ring: tuple[str | None, ...] =",
     },
     "leases/rules.py": {
-        '"staged": w.staged}': f'"staged": w.staged, "{FIELD}": w.op}}',
+        '"staged": w.staged, **': f'"staged": w.staged, "{FIELD}": w.op, **',
     },
     "stores/sql/schema.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {NEXT}",

@@ -33,7 +33,8 @@ _KNOWS_NO_LIMIT = {
         '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n'
         '    Field("max_failures", Kind.NUMBER, "maxFailures", optional=True),\n'
         '    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),\n'
-        '    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),\n': "",
+        '    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),\n'
+        '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n': "",
     },
     "stores/sql/statements/words.py": {
         'return f"{count} + 1 < coalesce({limit}, {own})"': 'return f"{count} + 1 < {own}"',

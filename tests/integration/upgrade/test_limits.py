@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
@@ -34,6 +35,8 @@ lease_of = {"ownership_timeout": timedelta(hours=1), "max_lost_leases": 7}
 one = SourceCoordinator(store, "flights", "old/dag/run/task/0/1", **lease_of)
 if what == "create":
     one.create_partitions(["k"])
+if what == "reset":
+    one.reset("k", "ana", "again")
 if what == "acquire":
     lease = one.renew(one.get_next_partition())
     print(json.dumps(str(lease.fence)))
@@ -107,3 +110,23 @@ def test_e11_a_limit_of_a_lease_before_stays_when_older_code_acquires(url: str, 
     assert later(url).sweep().reclaimed == 1
     assert later(url, 4).get_next_partition() is not None
     assert now(url).max_lost_leases == 4
+
+
+def test_s26_code_of_schema_1_loses_no_counts_and_resets_them(url: str, yesterday: Path) -> None:
+    """E11: older code holds a partition in between, and a reset of its counts from zero as any other."""
+    old = Old(yesterday, url)
+    open_store(url).setup()
+    one = new(url, 9)
+    one.create_partitions(["k"])
+    lease = one.get_next_partition()
+    assert lease is not None
+    one.give_up(one.save_progress_state(lease, 1, counted=Accounting(read=3, unrouted=3)))
+    old.does("acquire")
+    assert now(url).accounting == Accounting(read=3, unrouted=3)
+    again = later(url, 9)
+    lease = again.get_next_partition()
+    assert lease is not None
+    again.complete(lease, counted=Accounting(read=2, unrouted=2))
+    assert now(url).accounting == Accounting(read=5, unrouted=5)
+    old.does("reset")
+    assert now(url).accounting is None

@@ -331,7 +331,7 @@ _LINES: Final = {
     ),
     "progress wiped by an ending that keeps it": _Line(
         _SYMBOLS,
-        'progress=KEEP if keep_progress else ":progress"',
+        'progress = KEEP if keep_progress else ":progress"',
         'progress=":progress"',
         "S14: the next owner starts from nothing",
         "failing_keeps_progress_and_staged_blocks_and_waits",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_coordination.acknowledgments import Accounting, SinkCounts
-from airflow_coordination.acknowledgments.accounting import MAX_BYTES, MAX_COUNT, OTHERS
+from airflow_coordination.leases.accounting import MAX_BYTES, MAX_COUNT, OTHERS
 from airflow_coordination.leases.errors import InvalidInputError
 
 GOOD = Accounting(

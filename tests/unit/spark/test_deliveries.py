@@ -29,7 +29,7 @@ def deliveries() -> Deliveries:
 def test_without_deliveries_and_after_good_ones_every_outcome_stands(deliveries, outcome):
     assert deliveries.settled(outcome) is outcome
     deliveries.add(GOOD, "fail")
-    deliveries.check()
+    deliveries.checked()
     assert deliveries.settled(outcome) is outcome
 
 
@@ -44,7 +44,7 @@ def test_s13_no_good_ending_after_a_negative_delivery(deliveries, outcome):
         "after the last save counts. Mend the sink, or give dead_letters=… for records that it will never take"
     )
     with pytest.raises(NegativeAcknowledgmentError):
-        deliveries.check()
+        deliveries.checked()
     assert deliveries.accounting.read == 7
 
 

@@ -7,7 +7,7 @@ from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText, step
-from airflow_coordination.stores.sql.statements.symbols import OWNER_WRITE
+from airflow_coordination.stores.sql.statements.symbols import ACCOUNTED, OWNER_WRITE
 from airflow_coordination.stores.sql.statements.words import EndingWords, SqlWords
 
 
@@ -26,15 +26,21 @@ def begin(dialect: Dialect) -> StepText:
     return step(SqlWords(dialect), BEGIN, OWNER_WRITE, returning=PARTITION)
 
 
-def save(dialect: Dialect) -> StepText:
-    """Return the statement that stores progress and the blocks it stands for."""
-    return step(SqlWords(dialect), SAVE, OWNER_WRITE, returning="partition_ownership_timeout")
+def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
+    """Return the statement that stores progress and the blocks it stands for.
+
+    :param accounted: with totals of the accounting.
+    """
+    return step(
+        SqlWords(dialect), SAVE, ACCOUNTED if accounted else OWNER_WRITE, returning="partition_ownership_timeout"
+    )
 
 
-def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool) -> StepText:
+def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> StepText:
     """Return the statement that ends a tenure.
 
     :param slot: the ring's slot of the tenure's token.
+    :param accounted: with totals of the accounting.
     """
-    write = symbols.end(keep_progress=keep_progress, clear_staged=clear_staged)
+    write = symbols.end(keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
     return step(EndingWords(dialect, slot), END, write, returning="source_partition_key")

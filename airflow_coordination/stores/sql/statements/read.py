@@ -104,6 +104,31 @@ def counts() -> str:
     return f"SELECT {', '.join(_in(status) + also.get(status, '') for status in PartitionStatus)}"
 
 
+def accounting(dialect: Dialect) -> str:
+    """Return how many partitions of a source have delivered, under an empty name, and the sums of their counts by name.
+
+    Only totals of a partition's own generation count. One statement, so that they belong together.
+    """
+    stored, generation, each = _JSON[dialect.locks]
+    return f"""WITH stored AS MATERIALIZED (SELECT {stored} AS totals, generation FROM {PARTITIONS}
+            WHERE source_identifier = :source AND deleted = 0 AND accounting IS NOT NULL),
+        counted AS (SELECT totals FROM stored WHERE {generation} = generation)
+        SELECT '' AS name, count(*) AS total FROM counted
+        UNION ALL SELECT each.key, sum(CAST(each.value AS {"NUMERIC" if dialect.locks else "INTEGER"}))
+        FROM counted CROSS JOIN {each} GROUP BY each.key"""
+
+
+_JSON: Final = {
+    True: (
+        "CAST(accounting AS jsonb)",
+        "totals->>'generation'",
+        "LATERAL jsonb_each_text(totals->'counts') AS each (key, value)",
+    ),
+    False: ("accounting", "json_extract(totals, '$.generation')", "json_each(totals, '$.counts') AS each"),
+}
+"""The JSON of an accounting, its generation and its counts, by whether the engine is PostgreSQL."""
+
+
 def outlook(dialect: Dialect) -> str:
     """Return the fields of ``Outlook`` in their order: one statement, so that they belong together.
 

@@ -9,6 +9,7 @@ from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import KEEP, Action
 
+ACCOUNTING: Final = ":accounting"
 STATUS: Final = ":status"
 """The status after an ending; which columns of the index follow from it is in parameters, too."""
 
@@ -37,7 +38,10 @@ OWNER_WRITE: Final = SimpleNamespace(
     timeout=":timeout",
     progress_text=":progress",
     staged=":staged",
+    accounting=None,
 )
+ACCOUNTED: Final = SimpleNamespace(**{**vars(OWNER_WRITE), "accounting": ACCOUNTING})
+"""A save that carries an accounting."""
 SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
 PLACED: Final = ":placed_status"
 """The status of a partition that comes from another store; its columns of the index are in parameters, too."""
@@ -63,9 +67,11 @@ _END: Final = {
 }
 
 
-def end(*, keep_progress: bool, clear_staged: bool) -> Any:
+def end(*, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> Any:
     """Return what stands for an ending."""
-    return SimpleNamespace(**_END, progress=KEEP if keep_progress else ":progress", clear_staged=clear_staged)
+    counts = ACCOUNTING if accounted else None
+    progress = KEEP if keep_progress else ":progress"
+    return SimpleNamespace(**_END, progress=progress, clear_staged=clear_staged, accounting=counts)
 
 
 def act(action: Action, *, held: bool) -> Any:

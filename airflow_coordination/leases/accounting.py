@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
 
@@ -73,14 +73,17 @@ class Accounting:
     failed: int = 0
     sinks: Mapping[str, SinkCounts] = field(default_factory=dict)
 
+    _limited: ClassVar[bool] = True
+    """Whether it must fit beside the progress of one partition."""
+
     def __post_init__(self) -> None:
-        if len(self.sinks) > MAX_SINKS:
+        if self._limited and len(self.sinks) > MAX_SINKS:
             problem = f"are more than {MAX_SINKS}, so the accounting would not fit beside the progress"
             raise InvalidInputError("sinks", sorted(self.sinks), problem, "Deliver in two calls")
         for name in (*self.sinks, *(reason for reason in self.dropped if reason != OTHERS)):
             check_name("name", name)
         for name, count in self._counts():
-            _check_count(name, count)
+            _check_count(name, count, MAX_COUNT if self._limited else None)
         object.__setattr__(self, "dropped", MappingProxyType(_capped(self.dropped)))
         object.__setattr__(self, "sinks", MappingProxyType(dict(self.sinks)))
 
@@ -150,6 +153,18 @@ class Accounting:
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedUp(Accounting):
+    """The accounting of many partitions together: of any number of sinks, and of any size.
+
+    :param partitions: how many of them have delivered anything.
+    """
+
+    partitions: int = 0
+
+    _limited: ClassVar[bool] = False
+
+
 _NONE = SinkCounts()
 
 
@@ -167,8 +182,8 @@ def check_name(what: str, name: object) -> None:
         raise InvalidInputError(what, name, f"has more than {MAX_NAME_BYTES} characters", "Give a shorter one")
 
 
-def _check_count(name: str, count: object) -> None:
-    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_COUNT:
+def _check_count(name: str, count: object, most: int | None) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0 or (most is not None and count > most):
         raise InvalidInputError(name, count, f"is not a whole number from 0 to {MAX_COUNT}", "Give a count of records")
 
 

@@ -1,0 +1,32 @@
+"""``accounting``: what became of the records that were delivered."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.leases.accounting import AddedUp
+from airflow_coordination.leases.errors import PartitionNotFoundError
+from airflow_coordination.monitoring.accounting import Line, lines
+
+
+def print_accounting(context: CommandContext, args: Namespace) -> None:
+    """Print the counts of one partition, or of all of a source added up: of the records, then of each sink.
+
+    :raises PartitionNotFoundError: when there is no partition of the key.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    if args.key is not None and coordinator.partition(args.key) is None:
+        raise PartitionNotFoundError(args.key, args.source)
+    found = coordinator.accounting(args.key)
+    print_rows(rows(found) if found.partitions else [], args.output)
+    if not found.partitions:
+        whose = "this source" if args.key is None else "this partition"
+        say(f"Nothing of {whose} was counted: no accepted save or ending has delivered anything (lease.deliver).")
+
+
+def rows(counted: AddedUp) -> list[Row]:
+    """Return the lines, and how many partitions they are of."""
+    return [asdict(Line("partitions", None, counted.partitions)), *(asdict(line) for line in lines(counted))]

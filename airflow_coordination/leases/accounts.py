@@ -1,0 +1,158 @@
+"""What a store keeps of a partition's accounting: totals, written by the step that makes what they count durable.
+
+They are absolute, and the step is conditioned on the one before: what a lost tenure has counted since its last save
+never counts, and a repeated step counts once. They belong to one *generation* of the partition, as what it publishes
+does: whoever resets it or creates it anew, older code too, leaves totals behind that say another generation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
+from airflow_coordination.leases.errors import InvalidInputError
+
+MAX_TEXT_BYTES: Final = 4_096
+"""Size of what is stored, in UTF-8; names and numbers are bounded so that it is never longer."""
+_TOTALS: Final = ("read", "delivered_everywhere", "unrouted", "dead_lettered", "failed")
+_OF_A_SINK: Final = ("owed", "delivered", "dead_lettered", "failed")
+_DROPPED: Final = "dropped"
+
+
+class Counted(Protocol):
+    """What this needs of a partition."""
+
+    @property
+    def generation(self) -> str:
+        """Its generation."""
+
+    @property
+    def accounting_text(self) -> str | None:
+        """Its totals as they are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The totals of one partition as they are stored.
+
+    :param generation: the partition's generation after the step that wrote them: they are valid while it has this one.
+    :param over: whether the pass that they count is over, so that the next one counts from zero.
+    :param accounting: the totals.
+    """
+
+    generation: str
+    over: bool
+    accounting: Accounting
+
+    @property
+    def text(self) -> str:
+        """Them as JSON; the counts are flat, so that a database can add them up."""
+        document = {"generation": self.generation, "over": int(self.over), "counts": flat(self.accounting)}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def parse(cls, text: str) -> Accounts:
+        """Return what is stored.
+
+        :raises InvalidInputError: when it is corrupt; it is never taken for "nothing was counted".
+        """
+        try:
+            document = json.loads(text)
+            return cls(str(document["generation"]), bool(document["over"]), of_flat(document["counts"]))
+        except InvalidInputError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError("accounting", text, "is corrupt in the store", "Reset the partition") from error
+
+
+def flat(accounting: Accounting) -> dict[str, int]:
+    """Return the counts by name, those of sinks and reasons as ``count:name``; zeros of totals are left out."""
+    counts = {name: value for name in _TOTALS if (value := getattr(accounting, name))}
+    counts |= {f"{_DROPPED}:{reason}": count for reason, count in accounting.dropped.items()}
+    for name, sink in accounting.sinks.items():
+        counts |= {f"{part}:{name}": count for part, count in zip(_OF_A_SINK, sink.values(), strict=True)}
+    return counts
+
+
+def of_flat(counts: Mapping[str, int]) -> Accounting:
+    """Return the accounting with these counts.
+
+    :raises InvalidInputError: when a name or a number is none that :func:`flat` gives.
+    """
+    return Accounting(**_fields(counts))
+
+
+def added_up(counts: Mapping[str, int], partitions: int) -> AddedUp:
+    """Return the accounting of many partitions, of the sums of their counts.
+
+    :raises InvalidInputError: as :func:`of_flat`.
+    """
+    return AddedUp(**_fields(counts), partitions=partitions)
+
+
+def of_partitions(partitions: Iterable[Counted]) -> AddedUp:
+    """Return the accounting of these partitions together."""
+    sums, found = Counter[str](), 0
+    for stored in map(current, partitions):
+        if stored is not None:
+            sums.update(flat(stored.accounting))
+            found += 1
+    return added_up(sums, found)
+
+
+def _fields(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the fields of an accounting with these counts.
+
+    :raises InvalidInputError: when a name or a number is none that :func:`flat` gives.
+    """
+    totals: dict[str, Any] = {}
+    dropped: dict[str, int] = {}
+    sinks: dict[str, dict[str, int]] = {}
+    for name, count in counts.items():
+        part, of_one, whose = name.partition(":")
+        if not of_one and part in _TOTALS:
+            totals[part] = count
+        elif of_one and part == _DROPPED:
+            dropped[whose] = count
+        elif of_one and part in _OF_A_SINK:
+            sinks.setdefault(whose, {})[part] = count
+        else:
+            raise InvalidInputError("accounting", name, "is no name of a count", "Reset the partition")
+    return totals | {"dropped": dropped, "sinks": {name: SinkCounts(**parts) for name, parts in sinks.items()}}
+
+
+def current(partition: Counted) -> Accounts | None:
+    """Return the totals of a partition, ``None`` when none are stored or they belong to another generation.
+
+    :raises InvalidInputError: when they are corrupt.
+    """
+    if partition.accounting_text is None:
+        return None
+    stored = Accounts.parse(partition.accounting_text)
+    return stored if stored.generation == partition.generation else None
+
+
+def after(partition: Counted, counted: Accounting | None, generation: str) -> str | None:
+    """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
+
+    :param partition: as its owner's chain knows it: with the accounting from before this tenure.
+    :param counted: in this tenure so far; ``None`` when nothing was delivered.
+    :param generation: of the partition after the step.
+    :raises InvalidInputError: when an equation of the accounting does not hold, naming it.
+    """
+    if counted is not None and (wrong := counted.imbalances()):
+        raise InvalidInputError("accounting", counted.to_json(), f"does not balance: {wrong[0]}", "Count every record")
+    known, over = current(partition), generation != partition.generation
+    if counted is None and (known is None or not over):
+        return None
+    carried = known.accounting if known is not None and (counted is None or not known.over) else Accounting()
+    return Accounts(generation, over, carried + (counted or Accounting())).text
+
+
+def accounted(w: Any) -> dict[str, Any]:
+    """Return the field that a write changes if it carries totals."""
+    return {} if w.accounting is None else {"accounting_text": w.accounting}
