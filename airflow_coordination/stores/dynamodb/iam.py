@@ -19,7 +19,16 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.dynamodb.index_keys import combination
-from airflow_coordination.stores.dynamodb.keys import AUDIT, COUNTS, HEADS, LARGE, SOURCES, STORE_SOURCE, belonging
+from airflow_coordination.stores.dynamodb.keys import (
+    AUDIT,
+    COUNTS,
+    HEADS,
+    HISTORY,
+    LARGE,
+    SOURCES,
+    STORE_SOURCE,
+    belonging,
+)
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
@@ -146,8 +155,9 @@ def narrowed(
     work, queue = statements
     sources = ["dynamodb:Query"] + ["dynamodb:PutItem"] * (role is Role.WORKER)
     identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE")]
-    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS)]
+    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS, HISTORY)]
     waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
+    waiting.append(belonging(identifiers[0], HISTORY))  # the history of the whole source
     return [
         _under(work, [*identifiers, *parts]),
         _under({**work, "Sid": "SeeTheStore", "Action": ["dynamodb:GetItem"]}, [STORE_SOURCE]),

@@ -60,7 +60,9 @@ def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
     source = "a%7Cb|${$}{aws:username}"
     assert keys[0][:3] == [f"{source}|PARTITION", f"{source}|GLOBAL_STATE", f"{source}|PARTITION|HEADS"]
     assert keys[1:3] == [["airflow_coordination|STORE"], ["airflow_coordination|SOURCES"]]
-    assert keys[3] == [f"{source}|PARTITION|{status}" for status in ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED")]
+    standings = ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED", "HISTORY")
+    assert keys[3] == [f"{source}|PARTITION|{standing}" for standing in standings]
+    assert f"{source}|PARTITION|HISTORY" in keys[0]
     assert all(key.startswith(source) for key in keys[0])
     reader = policy(Role.READER, ADDRESS, source="flights")["Statement"]
     assert not {"dynamodb:PutItem", "dynamodb:UpdateItem"} & {a for statement in reader for a in statement["Action"]}
