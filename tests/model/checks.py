@@ -1,4 +1,4 @@
-"""What must hold, checked at every write that is applied: the promises S1, S2, S3, S6, S7, S8, S10, S11, S12, L5.
+"""What must hold, checked at every write that is applied: the promises S1, S2, S3, S6, S7, S8, S10, S11, S12, S26, L5.
 
 :func:`witness` compares what a write did with what really happened so far (:class:`Truth`, which the protocol does not
 know) and returns the truth after it together with the first broken promise, empty where all are kept.
@@ -103,13 +103,14 @@ def _saved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
         )
     if after.timeout < truth.promised:
         return truth, "S8: the timeout moved back below an acknowledged renewal"
-    return truth, ""
+    return truth, _counted(truth, after) if m.kind == "save" else ""
 
 
 def _published(truth: Truth, m: Message, before: Item, after: Item, head: Head, scenario: Scenario) -> Seen:
     new = [block for block in m.blocks or () if block[1] == m.op]
     truth = truth._replace(path=(*truth.path, *new), lost=0)
     broken = _read_exactly(truth, head, scenario, whole=m.kind != "close_state" and not truth.retracted)
+    broken = broken or _counted(truth, after)
     if scenario.max_lost and after.lost:
         broken = broken or "L5: lost leases outlive a success"
     if m.since != before.progress:
@@ -138,6 +139,13 @@ def _read_exactly(truth: Truth, head: Head, scenario: Scenario, *, whole: bool) 
     if whole and len(rows) < scenario.rows:
         return "S12: completed with a row never processed"
     return ""
+
+
+def _counted(truth: Truth, after: Item) -> str:
+    """Return how the totals differ from the rows of the accepted writes, which a person may have taken back."""
+    if truth.retracted or after.counts.rows == len(truth.path):
+        return ""
+    return f"S26: {after.counts.rows} rows are counted, {len(truth.path)} were accepted"
 
 
 def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:

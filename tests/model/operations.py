@@ -13,6 +13,7 @@ from tests.model.state import (
     COMPLETED,
     PARKED,
     UNASSIGNED,
+    Counts,
     Ending,
     Head,
     Item,
@@ -39,6 +40,17 @@ def end(item: Item, outcome: str, op: str, status: str, slot: tuple[int, str] | 
     entry = Ending(token, nonce, outcome, op, item.last_op)
     ring = put(item.ring, token % len(item.ring), entry)
     return item._replace(status=status, ring=ring, last_op=op, task=0, tries=0, timeout=0, confirmed=False)
+
+
+def counted(item: Item, m: Message, *, over: bool = False) -> Item:
+    """Return the item with the totals that a write carries, valid in the generation that it has then."""
+    return item if m.counted is None else item._replace(counts=Counts(m.counted, item.generation, over))
+
+
+def totals(counts: Counts, generation: str, rules: Rules) -> int:
+    """Return what an owner adds to: the totals from before its tenure, where they are valid in its generation."""
+    valid = counts.generation == generation or not rules.counts_of_one_generation
+    return counts.rows if valid and not (counts.over and rules.passes_count_anew) else 0
 
 
 def grant(item: Item, m: Message, scenario: Scenario) -> Item:
@@ -143,7 +155,8 @@ def save(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     if not follows(item, m, scenario.rules):
         return None
     timeout = max(item.timeout, m.timeout) if scenario.rules.save_keeps_later_timeout else m.timeout
-    return item._replace(progress=m.progress, staged=m.blocks or (), timeout=timeout, last_op=m.op)
+    item = item._replace(progress=m.progress, staged=m.blocks or (), timeout=timeout, last_op=m.op)
+    return counted(item, m)
 
 
 def save_global_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
@@ -155,13 +168,14 @@ def save_global_state(item: Item, m: Message, due: bool, scenario: Scenario) -> 
 def complete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     if not follows(item, m, scenario.rules):
         return None
-    return succeeded(end(item, "completed", m.op, COMPLETED)._replace(staged=(), ttl=True), scenario)
+    item = end(item, "completed", m.op, COMPLETED)._replace(staged=(), ttl=True)
+    return succeeded(counted(item, m), scenario)
 
 
 def close(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     """Close without state: the next pass starts fresh, in a generation of its own."""
     after = close_state(item, m, due, scenario)
-    return after and after._replace(progress=0, generation=m.op)
+    return after and counted(after._replace(progress=0, generation=m.op), m, over=True)
 
 
 def close_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
@@ -169,7 +183,8 @@ def close_state(item: Item, m: Message, due: bool, scenario: Scenario) -> Item |
         return None
     last = m.closed >= scenario.max_closed
     item = end(item, "completed" if last else "closed", m.op, COMPLETED if last else CLOSED)
-    return succeeded(item._replace(closed=m.closed, progress=m.progress, staged=(), ttl=last), scenario)
+    item = item._replace(closed=m.closed, progress=m.progress, staged=(), ttl=last)
+    return succeeded(counted(item, m), scenario)
 
 
 def succeeded(item: Item, scenario: Scenario) -> Item:
@@ -178,7 +193,7 @@ def succeeded(item: Item, scenario: Scenario) -> Item:
 
 
 def fail(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
-    return end(item, "failed", m.op, UNASSIGNED) if follows(item, m, scenario.rules) else None
+    return counted(end(item, "failed", m.op, UNASSIGNED), m) if follows(item, m, scenario.rules) else None
 
 
 def give_up(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:

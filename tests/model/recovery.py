@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tests.model import checks
-from tests.model.operations import publish
+from tests.model.operations import publish, totals
 from tests.model.others import TABLE
 from tests.model.rules import Scenario
 from tests.model.state import (
@@ -80,6 +80,7 @@ class Recovery:
         m = Message(
             "fresh.9", "complete", 0, 0, held.token, held.nonce, held.last_op, since=held.progress,
             progress=self._scenario.rows, blocks=blocks, generation=held.generation,
+            counted=totals(held.counts, held.generation, self._scenario.rules) + self._scenario.rows - held.progress,
         )  # fmt: skip
         done = TABLE["complete"](held, m, True, self._scenario)
         after = publish(head, m, self._scenario.rules)

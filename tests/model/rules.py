@@ -54,6 +54,12 @@ class Rules:
     state_under_fence: bool = True
     place_needs_untouched: bool = True
     """Whether only what was just created gets the life of another store."""
+    counts_of_one_generation: bool = True
+    """Whether an owner adds only to totals of the generation that it works in."""
+    passes_count_anew: bool = True
+    """Whether the totals of a pass that has started over are not added to."""
+    failures_count_nothing: bool = True
+    """Whether only what publishes or saves carries totals."""
     pause: str = "when applied"
     """When a source's pause holds acquisitions back. ``when sent``: safe, too.
 

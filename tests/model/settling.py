@@ -52,7 +52,7 @@ def own(state: State, index: int, part: int) -> State:
     worker = Worker(
         OWNS, part=part, token=item.token, nonce=item.nonce, last_op=item.last_op, progress=item.progress,
         staged=item.staged, closed=item.closed, generation=item.generation, timeout=1, phantoms=before.phantoms,
-        life=state.truths[part].life,
+        life=state.truths[part].life, counts=item.counts, began=item.progress,
     )  # fmt: skip
     return with_worker(state, index, worker)
 

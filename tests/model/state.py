@@ -42,6 +42,14 @@ class Ending(NamedTuple):
     last: str
 
 
+class Counts(NamedTuple):
+    """The totals of a partition: of how many rows, in which generation they are valid, and whether it started over."""
+
+    rows: int = 0
+    generation: str = ""
+    over: bool = False
+
+
 class Item(NamedTuple):
     """One partition as the store holds it."""
 
@@ -62,6 +70,7 @@ class Item(NamedTuple):
     generation: str = ""
     create_op: str = ""
     ring: tuple[Ending | None, ...] = ()
+    counts: Counts = Counts()
 
 
 class Head(NamedTuple):
@@ -112,6 +121,7 @@ class Message(NamedTuple):
     dead: bool = False
     halved: bool = False
     under: str = ""
+    counted: int | None = None
 
 
 class Worker(NamedTuple):
@@ -120,6 +130,8 @@ class Worker(NamedTuple):
     :param call: the operation it waits for.
     :param wish: what it was asked for, to be sent once ``call``, the write before, is settled.
     :param asked: kind of the last ending asked for: the intent.
+    :param counts: the totals from before its tenure.
+    :param began: the progress from which on it counts.
     """
 
     phase: str = IDLE
@@ -140,6 +152,8 @@ class Worker(NamedTuple):
     phantoms: tuple[str, ...] = ()
     pages: int = 0
     life: int = 0
+    counts: Counts = Counts()
+    began: int = 0
 
 
 class Truth(NamedTuple):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tests.model import second_driver
 from tests.model.adversary import Step
-from tests.model.rules import Scenario
+from tests.model.operations import totals
+from tests.model.rules import Rules, Scenario
 from tests.model.sending import may_send, sent, sent_as_seen, waiting
 from tests.model.settling import found, own, stop
 from tests.model.state import (
@@ -164,9 +165,18 @@ def send_owned(state: State, index: int, kind: str, scenario: Scenario) -> Step:
         state, kind, index, worker.part, token=worker.token, nonce=worker.nonce, prev=worker.last_op,
         since=worker.progress, progress=progress, blocks=blocks, generation=worker.generation,
         closed=worker.closed + (kind in ("close", "close_state")), timeout=worker.timeout + 1,
-        life=worker.life,
+        life=worker.life, counted=_counted(worker, kind, progress, scenario.rules),
     )  # fmt: skip
     return ("is sent:", new), waiting(after, new), ""
+
+
+def _counted(worker: Worker, kind: str, progress: int, rules: Rules) -> int | None:
+    """Return the totals that a write carries: those from before the tenure, and what it has counted since it began."""
+    fails = kind == "fail" and not rules.failures_count_nothing
+    if kind != "save" and kind not in PUBLISHING and not fails:
+        return None
+    done = progress - worker.began + fails  # a failure: with the row at work
+    return totals(worker.counts, worker.generation, rules) + done
 
 
 def _content(state: State, worker: Worker, kind: str, op: str, scenario: Scenario) -> tuple[int, tuple | None]:

@@ -114,7 +114,8 @@ def _time_to_live(store: DynamoDBStore) -> tuple[dict[str, Any] | None, Finding]
     ttl: dict[str, Any] = answer["TimeToLiveDescription"]
     enabled = ttl["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
     found = f"{ttl['TimeToLiveStatus']} on {ttl['AttributeName']}" if enabled else ttl["TimeToLiveStatus"]
-    asking = " and ".join(name for name in ("ttl", OPTION) if getattr(store.options, name) is not None)
-    if not asking or (enabled and ttl["AttributeName"] == it.EXPIRATION):
+    asking = next((name for name in ("ttl", OPTION) if getattr(store.options, name) is not None), None)
+    if asking is None or (enabled and ttl["AttributeName"] == it.EXPIRATION):
         return ttl, Finding("ttl", Verdict.OK, found)
-    return ttl, Finding("ttl", Verdict.WRONG, f"{found}, and {asking} asks for it on {it.EXPIRATION}", MIGRATE)
+    wrong = f"{found}, and the option {asking} asks for it on {it.EXPIRATION}"
+    return ttl, Finding("ttl", Verdict.WRONG, wrong, MIGRATE)

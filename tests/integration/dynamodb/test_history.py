@@ -208,5 +208,5 @@ def test_a_table_whose_time_to_live_is_elsewhere_is_refused(engine: Engine, tabl
     with pytest.raises(SettingsError, match=r"history_retention=.*the table's TTL is on the attribute mine"):
         asking.setup()
     found = {each.check: each for each in examine(engine.store(table, history_retention=KEPT), Role.SETUP)}
-    assert "history_retention asks for it on expirationTime" in found["ttl"].found
+    assert "the option history_retention asks for it on expirationTime" in found["ttl"].found
     engine.delete(table)
