@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.errors import InvalidInputError
@@ -82,3 +82,16 @@ def _published(store: PartitionStore, partition: Partition, dataset: str, mode: 
         return []
     heads = store.heads(partition.source, dataset=dataset, key=partition.key)
     return [block for head in heads if adds(partition, [probe], head) for block in head.blocks]
+
+
+def schema_text(schema: Any) -> str | None:
+    """Return the schema that a publisher gave, as JSON text.
+
+    :raises InvalidInputError: when it is none.
+    """
+    if schema is None:
+        return None
+    text = schema.json() if callable(getattr(schema, "json", None)) else ""
+    if not text.startswith('{"fields":'):
+        raise InvalidInputError("schema", schema, "is no schema of a DataFrame", "Give df.schema of what is written")
+    return str(text)

@@ -21,6 +21,7 @@ from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
+from airflow_coordination.spark.absorbing import check_absorbed, standing_for
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.scrubbing import without_secrets
@@ -75,6 +76,7 @@ class Delivery:
     :param routing: what goes where.
     :param timeout: how long it may take.
     :param check_keys: look for null and double keys first; ``None`` decides by the number of records.
+    :param absorbs: the records that these stand for, ``None`` when they are the records themselves.
     """
 
     lease: BlockPlace
@@ -82,14 +84,18 @@ class Delivery:
     routing: Routing
     timeout: timedelta
     check_keys: bool | None = None
+    absorbs: Any = None
     _told: list[bool] = field(default_factory=list)
     _rows: dict[str, int] = field(default_factory=dict)
     _dead_letters_stored: int | None = None
+    _absorbed: int = 0
 
     def run(self) -> Acknowledgment:
         """Deliver, and say what became of it."""
         spark = self._session()
         self.routing.check()
+        if self.absorbs is not None:
+            check_absorbed(self.absorbs, self.routing)
         self.task = replace(self.task, delivery=secrets.token_hex(4))
         seconds("acknowledgment_timeout", self.timeout)
         acks = AcknowledgmentSet(self._told.append, self.timeout)
@@ -119,6 +125,8 @@ class Delivery:
         return next(each.rows for each in reversed(self.lease.blocks) if each.address.startswith(f"{block.path}/"))
 
     def _delivered(self) -> Tally:
+        if self.absorbs is not None:
+            self._absorbed = int(self.absorbs.count())
         with _kept(self.routing.flagged(), self._passes() > 1) as flagged:
             if self._keys_are_checked(flagged):
                 self.routing.check_keys(flagged)
@@ -182,6 +190,9 @@ class Delivery:
         """Let the acknowledgment set decide; it knows the time."""
         accounting = self._accounting(tally)
         problems = [*self._problems(tally, accounting), *self._imbalances(accounting)]
+        if self.absorbs is not None:
+            arrived = not problems and acks.look() is not SetStatus.EXPIRED
+            accounting = standing_for(accounting, self._absorbed, arrived=arrived)
         if accounting.read:
             acks.add(_RECORDS, accounting.read)
         if accounting.done:

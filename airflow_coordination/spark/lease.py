@@ -14,7 +14,6 @@ from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
     CoordinationError,
-    InvalidInputError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     SettingsError,
@@ -27,7 +26,7 @@ from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.sinks.protocol import Sink, SinkTask
-from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor
+from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
 from airflow_coordination.spark.deliveries import DEFAULT_TIMEOUT, Deliveries, OnNegative, check_on_negative
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
@@ -194,7 +193,7 @@ class PartitionLease:
         :param only: says at the end which of the files there belong to the block; all by default.
         """
         self._lease.chain.check_process()
-        told = _told(schema)
+        told = schema_text(schema)
         attempt = self._own_attempt()
         with self._lock:
             self.check_held()
@@ -237,6 +236,7 @@ class PartitionLease:
         *,
         drop: Mapping[str, str] | None = None,
         dead_letters: DeadLetters | DataPrepperDeadLetters | None = None,
+        absorbs: Any = None,
         check_keys: bool | None = None,
         acknowledgment_timeout: timedelta = DEFAULT_TIMEOUT,
         on_negative: OnNegative = "fail",
@@ -252,6 +252,8 @@ class PartitionLease:
         :param sinks: by name (plain ASCII of at most 32 characters), eight at most.
         :param drop: SQL conditions by reason: these records go to no sink, and count as done. The first that holds.
         :param dead_letters: where records go that a sink refuses for good. Without it they are *failed*.
+        :param absorbs: the DataFrame of this partition's records that ``records`` were aggregated from: it is they that
+            are counted, and that are done when every row has arrived.
         :param check_keys: look for null and double keys among what goes to sinks other than blocks. By default where
             the input has at most a million records: one count more.
         :param acknowledgment_timeout: when the jobs are cancelled, and the result is negative: *expired*.
@@ -264,7 +266,7 @@ class PartitionLease:
         check_on_negative(on_negative)
         self.check_held()
         routing = Routing(records, key, sinks, drop or {}, dead_letters)
-        done = Delivery(self, self._sink_task(key), routing, acknowledgment_timeout, check_keys).run()
+        done = Delivery(self, self._sink_task(key), routing, acknowledgment_timeout, check_keys, absorbs).run()
         self.deliveries.add(done, on_negative)
         return done
 
@@ -333,16 +335,6 @@ class PartitionLease:
                 store_id = self._coordinator.store.store_id
                 self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
             return self._attempt
-
-
-def _told(schema: Any) -> str | None:
-    """Return the schema that a publisher gave, as JSON text."""
-    if schema is None:
-        return None
-    text = schema.json() if callable(getattr(schema, "json", None)) else ""
-    if not text.startswith('{"fields":'):
-        raise InvalidInputError("schema", schema, "is no schema of a DataFrame", "Give df.schema of what is written")
-    return str(text)
 
 
 def _summary(state: object) -> str:

@@ -431,3 +431,42 @@ def test_what_is_no_dataframe(run, records):
 def test_bad_columns(deliver, spark, columns, problem):
     with pytest.raises(InvalidInputError, match=problem):
         raise deliver(spark.sql(f"select {columns}"), {"a": Publish("x")})["error"]
+
+
+def test_s13_rows_of_an_aggregation_stand_for_their_records(spark, deliver, published, coordinator) -> None:
+    records = spark.range(100).selectExpr("id as k", "id % 4 as g")
+    sums = records.groupBy("g").count().selectExpr("g as k", "`count` as v")
+    found = deliver(sums, {"daily": Publish("daily")}, absorbs=records)
+    done = found["done"]
+    assert done.positive
+    assert (done.accounting.read, done.accounting.delivered_everywhere, done.accounting.failed) == (100, 100, 0)
+    assert done.accounting.sinks == {"daily": SinkCounts(owed=4, delivered=4)}
+    assert sorted((row.k, row.v) for row in published("daily")) == [(each, 25) for each in range(4)]
+    assert coordinator.accounting("p").read == 100
+
+
+def test_s13_a_row_that_does_not_arrive_fails_all_it_may_stand_for(spark, deliver, journal, coordinator) -> None:
+    records = spark.range(100).selectExpr("id as k", "id % 4 as g")
+    sums = records.groupBy("g").count().selectExpr("g as k", "`count` as v")
+    sinks = {"daily": Publish("daily"), "search": Journal(str(journal), refuses=(2,))}
+    found = deliver(sums, sinks, absorbs=records)
+    done = found["done"]
+    assert not done.positive
+    assert (done.accounting.read, done.accounting.delivered_everywhere, done.accounting.failed) == (100, 0, 100)
+    assert done.accounting.sinks["search"] == SinkCounts(owed=4, delivered=3, failed=1)
+    assert found["drained"].failed == 1
+    assert list(coordinator.store.heads("s|PARTITION")) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"absorbs": "flights"}, "absorbs='flights': is str, not a DataFrame. Give the records that were aggregated"),
+        ({"drop": {"odd": "k % 2 = 1"}}, "drop=['odd']: would drop rows that stand for many records each"),
+        ({"dead_letters": DeadLetters("dead")}, "dead_letters='given': would keep a row that stands for many records"),
+    ],
+)
+def test_what_cannot_stand_for_others_is_refused(spark, deliver, given: dict, said: str) -> None:
+    found = deliver([(1, "v")], {"a": Publish("x")}, **{"absorbs": spark.range(3), **given})
+    assert isinstance(found["error"], InvalidInputError)
+    assert str(found["error"]).startswith(said)

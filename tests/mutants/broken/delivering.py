@@ -168,4 +168,12 @@ MUTANTS = (
         "S13: a partition completes although its records did not arrive",
         Tested("tests/unit/spark/test_deliveries.py::test_s13_no_good_ending_after_a_negative_delivery"),
     ),
+    Mutant(
+        "some of the records that a row stands for are done",
+        "spark.absorbing",
+        "done, failed = (absorbed, 0) if arrived else (0, absorbed)",
+        "done, failed = (absorbed, 0) if arrived else (counted.delivered_everywhere, absorbed)",
+        "S13: an aggregation of which a row did not arrive counts records as delivered",
+        Tested("tests/unit/spark/test_absorbing.py::test_s13_all_arrive_or_none"),
+    ),
 )
