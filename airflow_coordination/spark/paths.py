@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_coordination.outputs.storage import is_local
 
+_NOT_IN_PATHS = "\0"
 _PATTERN = frozenset("{}[]*?\\")
 """Characters that make a path a pattern for Spark (SparkHadoopUtil.isGlobPath)."""
 
@@ -31,13 +32,21 @@ def load(reader: Any, addresses: Sequence[str]) -> Any:
     if not any(_PATTERN.intersection(address) for address in addresses):
         return _literally(reader, addresses)
     if not any(":" in spark_path(address).partition("://")[2] for address in addresses):
-        return reader.load([escaped(address) for address in addresses])
+        return _read(reader, [escaped(address) for address in addresses])
     frames = [_literally(reader, [address]) for address in addresses]
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
 def _literally(reader: Any, addresses: Sequence[str]) -> Any:
-    return reader.option("__globPaths__", "false").load([spark_path(address) for address in addresses])
+    return _read(reader.option("__globPaths__", "false"), [spark_path(address) for address in addresses])
+
+
+def _read(reader: Any, paths: Sequence[str]) -> Any:
+    """Return the DataFrame of these paths, which go to the JVM as one text: each by itself would be a round trip."""
+    if len(paths) == 1 or not hasattr(reader, "_jreader"):  # Spark Connect sends them together
+        return reader.load(list(paths))
+    separated = reader._spark._sc._jvm.java.util.regex.Pattern.compile(_NOT_IN_PATHS)
+    return reader._df(reader._jreader.load(separated.split(_NOT_IN_PATHS.join(paths))))
 
 
 def escaped(address: str) -> str:

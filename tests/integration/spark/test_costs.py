@@ -9,6 +9,7 @@ import pytest
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.spark import Complete, drain
+from airflow_coordination.spark.paths import load
 from benchmarks.spark.costs import counted
 
 MARKED = Counter(setJobGroup=1, addJobTag=1, clearJobGroup=1, removeJobTag=1)
@@ -62,3 +63,19 @@ def test_the_marks_are_gone_when_it_is_over(spark, drained) -> None:
     names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
     assert [context.getLocalProperty(name) for name in names] == [None] * 3
     assert not set(context.getJobTags())
+
+
+def test_many_paths_are_as_few_calls_as_some(spark, tmp_path) -> None:
+    names = [f"{number} ü'\"$ {number % 7}.json" for number in range(40)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text(f'{{"k": {number}}}\n')
+    paths = [str(tmp_path / name) for name in names]
+
+    def read(some):
+        with counted() as costs:
+            frame = load(spark.read.format("json").schema("k long"), some)
+        assert sorted(row.k for row in frame.collect()) == list(range(len(some)))
+        return costs.calls.total() - costs.calls["release"]
+
+    read(paths)
+    assert read(paths) == read(paths[:2])
