@@ -45,8 +45,8 @@ def _read(reader: Any, paths: Sequence[str]) -> Any:
     """Return the DataFrame of these paths, which go to the JVM as one text: each by itself would be a round trip."""
     if len(paths) == 1 or not hasattr(reader, "_jreader"):  # Spark Connect sends them together
         return reader.load(list(paths))
-    separated = reader._spark._sc._jvm.java.util.regex.Pattern.compile(_NOT_IN_PATHS)
-    return reader._df(reader._jreader.load(separated.split(_NOT_IN_PATHS.join(paths))))
+    split = reader._spark._sc._jvm.org.apache.commons.lang3.StringUtils.split
+    return reader._df(reader._jreader.load(split(_NOT_IN_PATHS.join(paths), _NOT_IN_PATHS)))
 
 
 def escaped(address: str) -> str:
