@@ -8,7 +8,9 @@ import pytest
 
 import airflow_coordination.outputs
 import airflow_coordination.sources
+from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases import CoordinationError, Metric
+from airflow_coordination.streams.lineage import InconsistentListingError
 from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
 from tests.docs.pages import PAGES, label
 
@@ -44,8 +46,10 @@ def _errors(base=CoordinationError):
 
 def test_every_error_has_its_place():
     """What it means and what to do; the base of bad input is explained by its own section."""
-    assert airflow_coordination.outputs.OutputError
+    assert airflow_coordination.outputs.OutputError  # imported, so that it is known whatever else this process has run
     assert airflow_coordination.sources.SourceError
+    assert NegativeAcknowledgmentError
+    assert InconsistentListingError
     page = (ROOT / "docs/reference/errors.md").read_text()
     ours = {error.__name__ for error in _errors() if error.__module__.startswith("airflow_coordination.")}
     missing = {name for name in ours if f"\n## {name}\n" not in page}
