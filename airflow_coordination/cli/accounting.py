@@ -8,6 +8,7 @@ from dataclasses import asdict
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.leases.accounting import AddedUp
+from airflow_coordination.leases.accounts import of_partitions
 from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.monitoring.accounting import Line, lines
 
@@ -18,9 +19,12 @@ def print_accounting(context: CommandContext, args: Namespace) -> None:
     :raises PartitionNotFoundError: when there is no partition of the key.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    if args.key is not None and coordinator.partition(args.key) is None:
+    if args.key is None:
+        found = coordinator.accounting()
+    elif (partition := coordinator.partition(args.key)) is not None:
+        found = of_partitions([partition])
+    else:
         raise PartitionNotFoundError(args.key, args.source)
-    found = coordinator.accounting(args.key)
     print_rows(rows(found) if found.partitions else [], args.output)
     if not found.partitions:
         whose = "this source" if args.key is None else "this partition"

@@ -88,7 +88,7 @@ class Moving(Overview, Pausing):
         """
         heads = groupby(every_head(self.store, self._source_id, hear=self._heard), key=lambda head: head.key)
         ahead = next(heads, None)
-        for partition in self._all():
+        for partition in self._each(_PAGE):
             if partition.status is ASSIGNED:
                 raise self.not_at_rest(f"has partition {shown(partition.key)}, which is held now", "owners")
             while ahead is not None and ahead[0].encode() < partition.key.encode():
@@ -112,12 +112,6 @@ class Moving(Overview, Pausing):
 
     def _heard(self, read: Read) -> Sequence[HeadRecord]:
         return self._settler.repeat("read head records", read)
-
-    def _all(self) -> Iterator[Partition]:
-        after: str | None = None
-        while page := self.partitions(after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].key
 
     def supplier_life(self) -> Partition | None:
         """Return what the supplier remembers, as the partition that it is kept in; ``None`` when it never ran.

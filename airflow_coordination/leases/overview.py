@@ -92,9 +92,10 @@ class Overview(Participant):
             return of_partitions(self._each())
         return self._settler.repeat("add up the accounting", partial(add_up, self._source_id))
 
-    def _each(self) -> Iterator[Partition]:
+    def _each(self, at_once: int = 1000) -> Iterator[Partition]:
+        """Yield all partitions, so many from one request."""
         after: str | None = None
-        while page := self.partitions(after=after):
+        while page := self.partitions(after=after, limit=at_once):
             yield from page
             after = page[-1].key
 

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import IO, Any, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.outputs.storage import delete, delete_if_empty, join, move, normal_root, open_to_write
-from airflow_coordination.sinks.files import PENDING
+from airflow_coordination.outputs.storage import join, normal_root, open_to_write
+from airflow_coordination.sinks.files import pending, show
 from airflow_coordination.sinks.json_text import forgiving_json
 from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
 
@@ -63,22 +63,15 @@ class DataPrepperDeadLetters:
 
     def open(self, task: SinkTask) -> DataPrepperWriter:
         """Return a writer of one file for each sink."""
-        return DataPrepperWriter(self._pending(task.delivery), task, self.pipeline or task.source)
+        return DataPrepperWriter(pending(self.directory, task.delivery), task, self.pipeline or task.source)
 
     def accept(self, delivery: str, names: Sequence[str]) -> None:
         """Move the files of the accepted tasks to where readers look, and delete the others.
 
         :raises OutputError: when one of them cannot be moved.
         """
-        pending, now = self._pending(delivery), datetime.now(UTC)
-        below = [part for part in _at(self.key_path_prefix, now).split("/") if part]
-        for name in names:
-            move(join(pending, name), join(self.directory, *below, name))
-        delete(pending)
-        delete_if_empty(join(self.directory, PENDING))
-
-    def _pending(self, delivery: str) -> str:
-        return join(self.directory, PENDING, delivery)
+        below = [part for part in _at(self.key_path_prefix, datetime.now(UTC)).split("/") if part]
+        show(self.directory, delivery, names, below)
 
 
 class DataPrepperWriter:

@@ -49,7 +49,7 @@ class FileSink:
     def open(self, task: SinkTask) -> SinkWriter:
         """Return a writer of one file."""
         name = f"part-{task.fence}-{task.delivery}-{task.attempt}.{_ENDINGS[self.format]}"
-        address = join(self._pending(task.delivery), name)
+        address = join(pending(self.directory, task.delivery), name)
         return JsonWriter(address, name) if self.format == "json" else _ParquetFileWriter(address, name, task.schema)
 
     def accept(self, delivery: str, notes: Sequence[str]) -> None:
@@ -57,14 +57,25 @@ class FileSink:
 
         :raises OutputError: when one of them cannot be moved.
         """
-        pending = self._pending(delivery)
-        for note in notes:
-            move(join(pending, note), join(self.directory, note))
-        delete(pending)  # what is left is of lost and speculative tasks
-        delete_if_empty(join(self.directory, PENDING))
+        show(self.directory, delivery, notes)
 
-    def _pending(self, delivery: str) -> str:
-        return join(self.directory, PENDING, delivery)
+
+def pending(directory: str, delivery: str) -> str:
+    """Return where the tasks of a delivery write below a directory."""
+    return join(directory, PENDING, delivery)
+
+
+def show(directory: str, delivery: str, names: Sequence[str], below: Sequence[str] = ()) -> None:
+    """Move the files of a delivery's accepted tasks to where readers look, and delete those of the others.
+
+    :param below: the directories that lead there.
+    :raises OutputError: when one of them cannot be moved.
+    """
+    written = pending(directory, delivery)
+    for name in names:
+        move(join(written, name), join(directory, *below, name))
+    delete(written)  # what is left is of lost and speculative tasks
+    delete_if_empty(join(directory, PENDING))
 
 
 class JsonWriter:

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
-from urllib.parse import urlsplit
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.leases.known_secrets import know
+from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.json_text import record_json
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
 from airflow_coordination.sinks.protocol import (
@@ -72,16 +71,7 @@ class HttpSink:
     guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except (AttributeError, TypeError, ValueError):
-            good = False
-        if not good:
-            raise InvalidInputError("url", HIDDEN, "is no address of HTTP", "Give http://… or https://…")
-        if parts.username or parts.password:
-            problem = "holds a user's name or password"
-            raise InvalidInputError("url", HIDDEN, problem, "Give headers={'Authorization': …} instead")
+        check_address(self.url)
         know(self.headers.values())
         check_sink(self.retry_for, self.bulk_records)
         check_sink(self.timeout, self.bulk_records, field="timeout")

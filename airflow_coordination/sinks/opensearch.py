@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sinks.http import ANSWER_WITHIN
+from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.opensearch_bulk import OpenSearchWriter
 from airflow_coordination.sinks.patience import RETRY_FOR, check_sink
 from airflow_coordination.sinks.protocol import Guarantee, SinkTask, SinkWriter
@@ -56,16 +56,7 @@ class OpenSearchSink:
     guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except (AttributeError, TypeError, ValueError):
-            good = False
-        if not good:
-            raise InvalidInputError("url", HIDDEN, "is no address of HTTP", "Give http://… or https://…")
-        if parts.username or parts.password:
-            problem = "holds a user's name or password"
-            raise InvalidInputError("url", HIDDEN, problem, "Give headers={'Authorization': …} instead")
+        check_address(self.url)
         name = self.index
         if not name or name[0] in "_-+." or _NOT_IN_NAMES & set(name):
             raise InvalidInputError("index", name, "is no name of one index", "Give an index or an alias, no pattern")

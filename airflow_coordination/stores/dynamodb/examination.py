@@ -15,7 +15,6 @@ from airflow_coordination.stores.dynamodb.permissions import Seen, is_denial
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.dynamodb.table import Layout, check_shape, describe
-from airflow_coordination.stores.history_retention import OPTION
 
 _LAYOUTS = {
     Layout.NATIVE: "the index repeats what the queue needs",
@@ -114,8 +113,8 @@ def _time_to_live(store: DynamoDBStore) -> tuple[dict[str, Any] | None, Finding]
     ttl: dict[str, Any] = answer["TimeToLiveDescription"]
     enabled = ttl["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
     found = f"{ttl['TimeToLiveStatus']} on {ttl['AttributeName']}" if enabled else ttl["TimeToLiveStatus"]
-    asking = next((name for name in ("ttl", OPTION) if getattr(store.options, name) is not None), None)
+    asking = store.options.expiring
     if asking is None or (enabled and ttl["AttributeName"] == it.EXPIRATION):
         return ttl, Finding("ttl", Verdict.OK, found)
-    wrong = f"{found}, and the option {asking} asks for it on {it.EXPIRATION}"
+    wrong = f"{found}, and the option {asking[0]} asks for it on {it.EXPIRATION}"
     return ttl, Finding("ttl", Verdict.WRONG, wrong, MIGRATE)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -57,18 +56,16 @@ class History:
 
     def began(self, held: Partition) -> None:
         """Remember whose a tenure is, since when it is known here, and what its driver has said of itself."""
-        known = self._tenures.get(held.source, held.nonce)
-        since = held.acquired_at or (known[1] if known else None)
-        self._tenures.put(held.source, held.nonce, (held.owner, since, held.owner_details))
+        self._remember(held.source, held.nonce, held.owner, held.owner_details, held.acquired_at)
 
     def begun(self, write: Begin, held: Partition) -> None:
         """Remember the same of a tenure whose driver has begun."""
-        self.began(replace(held, owner_details=write.owner_details))
+        self._remember(held.source, held.nonce, held.owner, write.owner_details)
 
     def adopted(self, write: Adopt) -> None:
         """Remember that a later try watches over a tenure."""
-        _, since, details = self._tenures.get(write.source, write.fence.nonce) or (None, None, None)
-        self._tenures.put(write.source, write.fence.nonce, (write.owner.text, since, details))
+        _, _, details = self._tenures.get(write.source, write.fence.nonce) or _NOBODY
+        self._remember(write.source, write.fence.nonce, write.owner.text, details)
 
     def ended(self, before: Partition, after: Partition) -> None:
         """Write the row of the tenure that a step has ended, if it has ended one."""
@@ -101,6 +98,15 @@ class History:
         found = (item for page in self._table.pages(call, limit, **arguments) for item in page)
         return [_decoded(source, item) for item in islice(found, limit)]
 
+    def _remember(
+        self, source: str, nonce: str, owner: str | None, details: str | None, since: datetime | None = None
+    ) -> None:
+        """Remember a tenure for its end, where rows are kept; its start stays as it is known."""
+        if self._retention is None:
+            return
+        _, known, _ = self._tenures.get(source, nonce) or _NOBODY
+        self._tenures.put(source, nonce, (owner, since or known, details))
+
     def _write(self, row: Row, nonce: str) -> None:
         if self._retention is None or not holds_partitions(row.source):
             return
@@ -112,14 +118,14 @@ class History:
 
     def _item(self, row: Row, nonce: str, retention: timedelta) -> dict[str, Any]:
         """Return a row as an item; what it begins with sorts the newest first."""
-        owner, since, details = self._tenures.get(row.source, nonce) or (None, None, None)
+        owner, since, details = self._tenures.get(row.source, nonce) or _NOBODY
         ending, place = Ending.parse(row.entry), belonging(row.source, HISTORY)
         assert ending.at is not None, "the ring holds it"
         content = {
             "entry": row.entry,
             "owner": row.owner or owner,
             "details": row.owner_details or details,
-            "since": _micros(row.acquired_at or since),
+            "since": it.micros(row.acquired_at or since),
             "error": row.record.error,
             "rows": row.record.rows,
             "bytes": row.record.bytes,
@@ -136,6 +142,8 @@ class History:
         }
 
 
+_NOBODY: Final = (None, None, None)
+"""Owner, start and details of a tenure that this process has not seen begin."""
 _ABSENT: Final = Attr(it.KEY).not_exists()
 """Whoever ended a tenure has written its row: it stays, in a restored copy, too."""
 
@@ -154,7 +162,3 @@ def _decoded(source: str, item: it.Item) -> PastTenure:
 
 def _newest_first(number: int) -> str:
     return f"{10**_DIGITS - 1 - number:0{_DIGITS}}"
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)

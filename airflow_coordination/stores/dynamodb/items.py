@@ -235,7 +235,8 @@ def _corrupt(name: str, value: object, problem: str) -> InvalidInputError:
     return InvalidInputError(name, value, problem, "Correct the item by hand")
 
 
-def _micros(moment: datetime | None) -> int | None:
+def micros(moment: datetime | None) -> int | None:
+    """Return a time as an item has it, ``None`` for none."""
     return None if moment is None else to_micros(moment)
 
 
@@ -316,7 +317,7 @@ _CODECS: Final = {
         STAGED, lambda blocks: dump_blocks(blocks) if blocks else None, lambda i: load_blocks(i.get(STAGED))
     ),
     # Also said by another attribute, or less one:
-    "available_at": _Codec(AVAILABLE, _micros, available_at),
+    "available_at": _Codec(AVAILABLE, micros, available_at),
     "max_lost_leases": _Codec(
         MAY_LOSE,
         lambda limit: None if limit is None else limit - 1,

@@ -70,6 +70,12 @@ class DynamoDBOptions:
         return self._url(_CHECKS)
 
     @property
+    def expiring(self) -> tuple[str, timedelta] | None:
+        """The option that asks for the table's time to live, and for how long; ``None`` when none does."""
+        asked = (("ttl", self.ttl), (OPTION, self.history_retention))
+        return next(((name, kept) for name, kept in asked if kept is not None), None)
+
+    @property
     def public_url(self) -> str:
         """The store as a URL for people and logs."""
         return self._url(name for name in _CHECKS if name != "sts_external_id")

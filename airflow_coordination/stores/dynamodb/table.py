@@ -16,7 +16,6 @@ from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.keys import INDEX, STORE_KEY, STORE_SOURCE
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
-from airflow_coordination.stores.history_retention import OPTION
 from airflow_coordination.stores.schema_version import StoreFacts, check
 
 SCHEMA_VERSION: Final = 5
@@ -90,9 +89,8 @@ def make_table(table: Table, options: DynamoDBOptions) -> Layout:
             raise SettingsError("table_name", options.table_name, problem, "Check the region, or leave the option out")
         described = _create(table, options)
     layout = check_shape(table, described)
-    for option, asked in (("ttl", options.ttl), (OPTION, options.history_retention)):
-        if asked is not None:
-            _enable_ttl(table, options, option, asked)
+    if options.expiring is not None:
+        _enable_ttl(table, options, *options.expiring)
     return layout
 
 
