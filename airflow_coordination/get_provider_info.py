@@ -34,6 +34,10 @@ _OPTIONS = {
         "3600",
     ),
     "request_deadline": _option("Seconds one call to the store may take with all its repetitions.", "float", "30"),
+    "acknowledgment_timeout": _option("Seconds one delivery (lease.deliver) may take.", "float", "7200"),
+    "on_negative": _option(
+        "What becomes of a partition of which not every record was delivered: fail or give up.", "string", "fail"
+    ),
     "sweep_interval": _option(
         "Seconds between two passes of reopening and reclaiming in a PartitionsSensor.", "float", "30"
     ),

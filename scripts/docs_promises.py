@@ -37,6 +37,7 @@ PROMISES = {
     "S18": "Two hosts that believe they share a store really do: every store has an id, and hints and hand-overs carry"
     " it.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
+    "S27": "What follows an ending (`then=`) is done at least once after its acceptance, and never without it.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",
     "L2": "A vanished owner's lease is reclaimed within lease + sweep + 5 seconds; a clean end frees it within 5"
     " seconds; a retry of the task takes over at once.",

@@ -13,6 +13,7 @@ from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
+from airflow_coordination.cli.finishing import finish_actions
 from airflow_coordination.cli.history import print_history
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
@@ -120,6 +121,15 @@ _PURGE: Final = (
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
 )
+_FINISH: Final = (
+    SOURCE,
+    PREFIX,
+    _option("key", nargs="?", help="Only after this partition"),
+    _option("--forget", action="store_true", help="Take the notes away without doing what they say"),
+    _option("--dry-run", action="store_true", help="Print what is left and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask before --forget"),
+    OUTPUT,
+)
 _WATCH: Final = (
     SOURCE,
     PREFIX,
@@ -175,6 +185,12 @@ COMMANDS: Final = (
         "What became of the records delivered: of a source, or of one partition",
         print_accounting,
         (SOURCE, PREFIX, _option("key", nargs="?", help="Only this partition"), OUTPUT),
+    ),
+    Command(
+        "finish-actions",
+        "Do what drivers have left to be done at the source after their endings (then=)",
+        finish_actions,
+        _FINISH,
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),

@@ -74,6 +74,7 @@ def show(context: CommandContext, args: Namespace) -> None:
     ]
     if partition.accounting is not None:
         rows.append({"field": "accounting", "value": partition.accounting.to_json()})
+    rows += [{"field": f"to do after {note.token}", "value": note.text} for note in coordinator.follow_ups(args.key)]
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [
         {"field": "action", "value": _spoken(action)} for action in context.store.audit(partition.source, args.key)

@@ -14,9 +14,8 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import SWEEP_INTERVAL, Settings, check_known
 
 SECTION: Final = "coordination"
-_DURATIONS: Final = frozenset(
-    {"ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline"}
-)
+_DURATIONS: Final = frozenset(field.name for field in fields(Settings) if "timedelta" in str(field.type))
+_WORDS: Final = frozenset({"on_negative"})
 SETTING_NAMES: Final = frozenset(field.name for field in fields(Settings))
 _REFERENCES: Final = ("_cmd", "_secret")
 """Airflow's endings of options that say where the value is."""
@@ -75,7 +74,7 @@ def _check_section() -> None:
 
 
 def _typed(name: str, value: Any) -> Any:
-    if value is None or isinstance(value, timedelta):
+    if value is None or isinstance(value, timedelta) or name in _WORDS:
         return value
     return _seconds(name, value) if name in _DURATIONS else _whole(name, value)
 

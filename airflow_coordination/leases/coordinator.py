@@ -21,6 +21,8 @@ from airflow_coordination.leases.ending_requests import (
 )
 from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.follow_up import check_text
+from airflow_coordination.leases.following_up import FollowingUp
 from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
@@ -41,7 +43,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Retention):
+class SourceCoordinator(Creation, Retention, FollowingUp):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -138,13 +140,22 @@ class SourceCoordinator(Creation, Retention):
         with self._watched(Metric.SAVE_ERRORS):
             return self._tenures.save(lease, state, blocks, counted)
 
-    def complete(self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None) -> None:
+    def complete(
+        self,
+        lease: Lease,
+        blocks: Sequence[Block] = (),
+        counted: Accounting | None = None,
+        then: str | None = None,
+    ) -> None:
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step.
 
         :param counted: as for :meth:`save_progress_state`.
+        :param then: a note of what follows at the source, kept by the same step until :meth:`clear_follow_up`: JSON of
+            at most 4 KiB.
+        :raises InvalidInputError: when the note is longer; nothing is ended.
         """
         with self._watched(Metric.COMPLETE_ERRORS):
-            self._end(lease, CompleteRequest(counted), blocks)
+            self._end(lease, CompleteRequest(counted, self._noted(then)), blocks)
 
     def close(
         self,
@@ -153,6 +164,7 @@ class SourceCoordinator(Creation, Retention):
         state: object = None,
         blocks: Sequence[Block] = (),
         counted: Accounting | None = None,
+        then: str | None = None,
     ) -> None:
         """End the tenure: the partition is CLOSED until ``reopen_after`` from now, COMPLETED at ``max_closed_count``.
 
@@ -160,11 +172,12 @@ class SourceCoordinator(Creation, Retention):
             (DynamoDB: 2 s) waits that much longer, also for a duration of 0.
         :param state: progress for the next pass; ``None`` starts it afresh, as in Data Prepper.
         :param counted: as for :meth:`save_progress_state`.
+        :param then: as for :meth:`complete`.
         """
         with self._watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
             progress = encode_progress(state)
-            self._end(lease, CloseRequest(reopen_after, progress, after, counted), blocks)
+            self._end(lease, CloseRequest(reopen_after, progress, after, counted, self._noted(then)), blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -188,20 +201,22 @@ class SourceCoordinator(Creation, Retention):
         blocks: Sequence[Block] = (),
         hint: str | None = None,
         counted: Accounting | None = None,
+        then: str | None = None,
     ) -> Lease | None:
         """Complete and acquire the next partition, in one commit where the store can (SQL).
 
         :param counted: as for :meth:`save_progress_state`.
+        :param then: as for :meth:`complete`.
         :return: the next lease, or ``None`` when there is nothing more to do, which is counted.
         :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
             message says so.
         """
         wanted = self._hint(hint).key if hint is not None else None
         if not self.store.has_fused_step:
-            self.complete(lease, blocks, counted)
+            self.complete(lease, blocks, counted, then)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        following = self._complete_and_acquire(lease, CompleteRequest(counted), blocks, wanted)
+        following = self._complete_and_acquire(lease, CompleteRequest(counted, self._noted(then)), blocks, wanted)
         if following is None and hint is not None:
             with after_completion():
                 following = self._acquire(None)
@@ -234,6 +249,12 @@ class SourceCoordinator(Creation, Retention):
                     return False
             else:
                 return True
+
+    def _noted(self, then: str | None) -> str | None:
+        """Return the note of an ending, if the store keeps it."""
+        if then is not None:
+            self.check_follow_ups()
+        return check_text(then)
 
     def _hint(self, text: str) -> Hint:
         return decode_hint(text, self.store.store_id)

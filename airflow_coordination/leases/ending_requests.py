@@ -78,13 +78,16 @@ class CompleteRequest:
     """COMPLETED: final until a person resets or deletes (promise S3).
 
     :param counted: what became of the records in this tenure; ``None`` when none were delivered.
+    :param then: what follows it at the source; ``None`` = nothing.
     """
 
     counted: Accounting | None = None
+    then: str | None = None
 
     def resolved(self, tenure: Tenure, op: str, settings: Settings) -> End:
         """Return the write."""
-        return tenure.accounted(tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED), self.counted)
+        ended = replace(tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED), then=self.then)
+        return tenure.accounted(ended, self.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +98,14 @@ class CloseRequest:
     :param progress: for the next pass; ``None`` starts it afresh, in a generation of its own.
     :param reopen_after: what was asked for, as a duration.
     :param counted: what became of the records in this tenure; ``None`` when none were delivered.
+    :param then: what follows it at the source; ``None`` = nothing.
     """
 
     asked: timedelta | datetime
     progress: str | None
     reopen_after: timedelta = field(compare=False)
     counted: Accounting | None = None
+    then: str | None = None
 
     def resolved(self, tenure: Tenure, op: str, settings: Settings) -> End:
         """Return the write."""
@@ -110,7 +115,14 @@ class CloseRequest:
             write, delay = tenure.succeeded(op, Outcome.COMPLETED, PartitionStatus.COMPLETED), None
         else:
             write, delay = tenure.succeeded(op, Outcome.CLOSED, PartitionStatus.CLOSED), self.reopen_after
-        ended = replace(write, closed_count=count, delay=delay, progress=self.progress, generation=generation)
+        ended = replace(
+            write,
+            closed_count=count,
+            delay=delay,
+            progress=self.progress,
+            generation=generation,
+            then=self.then,
+        )
         return tenure.accounted(ended, self.counted)
 
 

@@ -130,6 +130,16 @@ HEAD_FIELDS: Final = (
 HEAD_KEY: Final = ("source", "dataset", "key")
 """What there is one head record of."""
 
+FOLLOW_UP_FIELDS: Final = (
+    Field("source", Kind.TEXT, "sourceIdentifier"),
+    Field("key", Kind.TEXT, "sourcePartitionKey"),
+    Field("token", Kind.NUMBER, "token"),
+    Field("op", Kind.TEXT, "op"),
+    Field("text", Kind.TEXT, "followUp"),
+    Field("noted_at", Kind.TIME, "notedAt", optional=True),
+)
+"""Of a note of what follows an ending."""
+
 TENURE_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("key", Kind.TEXT, "sourcePartitionKey"),

@@ -7,6 +7,7 @@ nothing secret goes that way, and every value is one word that no shell on its w
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -22,7 +23,10 @@ REPORT_MARKER: Final = "[coordination] "
 """Begins the lines on standard output with which a driver says what happened: JSON follows."""
 
 _WORD: Final = "base64:"
-_DURATIONS = ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline")
+_DURATIONS: Final = {each.name for each in dataclasses.fields(Settings) if "timedelta" in str(each.type)}
+_DEFAULTS: Final = Settings()
+_NEWER: Final = ("acknowledgment_timeout", "on_negative")
+"""Settings that a driver of the version before does not know: they go along only where they say something."""
 
 
 def report_marker(word: str | None) -> str:
@@ -87,8 +91,11 @@ class HandOver:
         fields = asdict(self)
         fields["fence"] = str(self.fence)
         settings = fields["settings"]
-        for name in _DURATIONS:
-            settings[name] = None if settings[name] is None else settings[name].total_seconds()
+        for name in _NEWER:
+            if settings[name] == getattr(_DEFAULTS, name):
+                del settings[name]
+        for name, value in settings.items():
+            settings[name] = value.total_seconds() if isinstance(value, timedelta) else value
         return json.dumps(fields)
 
     @classmethod
@@ -100,7 +107,7 @@ class HandOver:
         try:
             fields = json.loads(text)
             settings = fields.pop("settings")
-            for name in _DURATIONS:
+            for name in _DURATIONS & settings.keys():
                 settings[name] = None if settings[name] is None else timedelta(seconds=settings[name])
             fence = Fence.parse(fields.pop("fence"))
             return cls(fence=fence, settings=Settings(**settings), **fields)

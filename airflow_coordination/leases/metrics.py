@@ -33,6 +33,8 @@ class Metric(StrEnum):
     REOPENED = "partitionsReopened"
     THROTTLED = "storeThrottled"
     UNHEARD = "storeUnheard"
+    FOLLOWED_UP = "followUpsDone"
+    FOLLOW_UP_ERRORS = "followUpErrors"
 
 
 class Gauge(StrEnum):

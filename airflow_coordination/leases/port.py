@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
@@ -174,6 +175,18 @@ class PartitionStore(Protocol):
         last eight endings in any case.
         """
 
+    def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
+        """Return notes of what follows endings, by key in byte order, then by token and operation.
+
+        An ending that carries one (:attr:`~.writes.End.then`) writes it in its own commit. It outlives its partition.
+
+        :param key: those of one partition only.
+        :param after: those behind this one only.
+        """
+
+    def clear_follow_up(self, done: FollowUp) -> None:
+        """Take a note away, named by source, key, token and operation; nothing happens if it is not there."""
+
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
 
@@ -187,6 +200,13 @@ def pause_holds_after(store: PartitionStore) -> timedelta:
     """Return how long after a pause was set the last process knows of it."""
     found: timedelta = getattr(store, "pause_holds_after", timedelta(0))
     return found
+
+
+def follow_ups_of(
+    store: PartitionStore, source: str, key: str | None, limit: int, after: FollowUp | None = None
+) -> Sequence[FollowUp]:
+    """Return notes of what follows endings; a store from elsewhere may know of none."""
+    return store.follow_ups(source, key, after, limit) if hasattr(store, "follow_ups") else ()
 
 
 def keeps_history(store: PartitionStore) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import OF_THE_SOURCE
 from airflow_coordination.leases.results import HeadRecord
@@ -77,7 +78,14 @@ class TenureEnded:
     bytes: int = 0
 
 
-Record = PutHeads | EmptyHeads | Audit | TenureEnded
+@dataclass(frozen=True, slots=True)
+class PutFollowUp:
+    """A note of what follows an ending at its source."""
+
+    follow_up: FollowUp
+
+
+Record = PutHeads | EmptyHeads | Audit | TenureEnded | PutFollowUp
 
 
 def of_tenure(w: Any) -> Iterator[Record]:
@@ -87,12 +95,14 @@ def of_tenure(w: Any) -> Iterator[Record]:
 
 
 def of_ending(w: End) -> Iterator[Record]:
-    """Yield what an owner's ending writes: the tenure, and what it publishes."""
+    """Yield what an owner's ending writes: the tenure, what it publishes, and what follows it."""
     if holds_partitions(w.source):
         failed = w.outcome is Outcome.FAILED and w.last_error
         error = failed[:MAX_HISTORY_ERROR] if failed else None
         yield TenureEnded(error, min(w.rows, MAX_COUNT), min(w.bytes, MAX_COUNT))
     yield from of_output(w)
+    if w.then is not None:
+        yield PutFollowUp(FollowUp(w.source, w.key, w.fence.token, w.op, w.then))
 
 
 def of_output(w: End | Place) -> Iterator[Record]:

@@ -15,6 +15,15 @@ RENEWALS_PER_LEASE: Final = 10
 SWEEP_INTERVAL: Final = timedelta(seconds=30)
 NEW_FIRST_PROBABILITY: Final = 1 / 8
 CREATE_PAGE: Final = 5_000
+_ABOVE_ZERO: Final = (
+    "ownership_timeout",
+    "max_retry_delay",
+    "no_progress_timeout",
+    "request_deadline",
+    "acknowledgment_timeout",
+)
+WAYS_OUT: Final = ("fail", "give up")
+"""Of a delivery that was not positive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +39,9 @@ class Settings:
     :param max_retry_delay: see ``retry_delay``.
     :param no_progress_timeout: work that shows no progress for this long is cancelled; ``None`` = no watch.
     :param request_deadline: how long one call may take with all its repetitions.
+    :param acknowledgment_timeout: how long one delivery (``lease.deliver``) may take; 2 hours (Data Prepper).
+    :param on_negative: what becomes of a partition of which not every record was delivered: ``"fail"``, which counts
+        and parks at the maximum, or ``"give up"``, which counts nothing.
     """
 
     ownership_timeout: timedelta = timedelta(minutes=10)
@@ -40,9 +52,11 @@ class Settings:
     max_retry_delay: timedelta = timedelta(hours=1)
     no_progress_timeout: timedelta | None = timedelta(minutes=60)
     request_deadline: timedelta = timedelta(seconds=30)
+    acknowledgment_timeout: timedelta = timedelta(hours=2)
+    on_negative: str = "fail"
 
     def __post_init__(self) -> None:
-        for name in ("ownership_timeout", "max_retry_delay", "no_progress_timeout", "request_deadline"):
+        for name in _ABOVE_ZERO:
             positive(name, getattr(self, name))
         positive("retry_delay", self.retry_delay, zero=True)
         for name in ("max_failures", "max_lost_leases", "max_closed_count"):
@@ -51,6 +65,10 @@ class Settings:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(name, value, "is not a whole number above zero", "Give 1 or more")
+
+        if self.on_negative not in WAYS_OUT:
+            problem, remedy = "is no way to end a tenure", "Give 'fail' or 'give up'"
+            raise SettingsError("on_negative", self.on_negative, problem, remedy)
 
     @property
     def renewal_interval(self) -> timedelta:

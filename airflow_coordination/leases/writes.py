@@ -183,6 +183,7 @@ class End:
     :param rows: rows in the blocks that this tenure publishes, for the history.
     :param bytes: bytes in them.
     :param accounting: the totals after it; ``None`` leaves what is stored.
+    :param then: what follows it at the source, as a note beside it; ``None`` = nothing.
     """
 
     source: str
@@ -204,6 +205,7 @@ class End:
     rows: int = 0
     bytes: int = 0
     accounting: str | None = None
+    then: str | None = None
 
     @property
     def reopen_delay(self) -> timedelta | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from airflow_coordination.follow_ups.doing import follow_up_all
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
@@ -13,14 +14,19 @@ from airflow_coordination.hooks.retries import SupplierBusyError, default_retry_
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SourceCoordinator, Supplier
+from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.supply import check_supplier
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
+_SHOWN: Final = 5
+
 
 class CreatePartitionsOperator(TextFields):
     """Runs a supplier under the source's global-state lease and creates the partitions it gives that do not exist.
+
+    Before it, it does what drivers that died have left to be done after their endings (``then=``).
 
     Pushes ``{"created": …, "existing": …, "changed": […], "rival": null}``. While somebody else holds the source's
     lease nothing is listed, and the task fails, to be tried again soon; a try of the same task that died holds it no
@@ -64,6 +70,7 @@ class CreatePartitionsOperator(TextFields):
         :raises SupplierBusyError: while somebody else holds the source's lease.
         """
         coordinator = self._coordinator(context)
+        self._follow_up(coordinator)
         run = coordinator.run_supplier(self.supplier)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
@@ -80,6 +87,21 @@ class CreatePartitionsOperator(TextFields):
                 ascii(run.created.changed[:10]),
             )
         return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
+
+    def _follow_up(self, coordinator: SourceCoordinator) -> None:
+        """Do what is left; what fails stays for the next run and for people, and keeps nothing from being listed."""
+        found = follow_up_all(coordinator)
+        if found.done:
+            self.log.info("Source %s: %d follow-up(s) were left by drivers, and are done.", self.source, found.done)
+        for note, error in found.failed[:_SHOWN]:
+            self.log.warning("What follows partition %s stays to be done: %s", shown(note.key), error)
+        if found.failed:
+            self.log.warning(
+                "%d follow-up(s) stay%s; `airflow coordination finish-actions --source %s` tries them again.",
+                len(found.failed),
+                " and others were not tried" if found.gave_up else "",
+                self.source,
+            )
 
     def _coordinator(self, context: Context) -> SourceCoordinator:
         hook = CoordinationHook(self.coordination_conn_id)

@@ -17,6 +17,7 @@ from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
 from airflow_coordination.leases.pause import Pause
+from airflow_coordination.leases.settings import WAYS_OUT
 from airflow_coordination.submission.labels import show_partition
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
@@ -51,6 +52,8 @@ class LeasedOperator(TextFields):
         sweeps.
     :param retry_delay_of_partition: wait after a partition's first failure; doubles each time.
     :param no_progress_timeout: work of ours that shows no progress for so long is cancelled.
+    :param acknowledgment_timeout: how long one ``lease.deliver`` may take (timedelta or seconds).
+    :param on_negative: ``"fail"`` or ``"give up"``: what becomes of a partition when a delivery fails.
     """
 
     lease_fields: Sequence[str] = ("source", "hint", "partition_prefix", "output_root")
@@ -74,6 +77,8 @@ class LeasedOperator(TextFields):
         max_lost_leases: int | None = None,
         retry_delay_of_partition: timedelta | float | None = None,
         no_progress_timeout: timedelta | float | None = None,
+        acknowledgment_timeout: timedelta | float | None = None,
+        on_negative: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -93,6 +98,8 @@ class LeasedOperator(TextFields):
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
         self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))
+        if on_negative is not None:
+            _one_of("on_negative", on_negative, WAYS_OUT)
         self._arguments = {
             "ownership_timeout": ownership_timeout,
             "max_closed_count": max_closed_count,
@@ -100,6 +107,8 @@ class LeasedOperator(TextFields):
             "max_lost_leases": max_lost_leases,
             "retry_delay": retry_delay_of_partition,
             "no_progress_timeout": no_progress_timeout,
+            "acknowledgment_timeout": acknowledgment_timeout,
+            "on_negative": on_negative,
         }
 
     @cached_property

@@ -55,6 +55,33 @@ def delete(filesystem: Any, path: str) -> None:
     filesystem.invalidate_cache()
 
 
+def look(filesystem: Any, path: str) -> dict[str, Any]:
+    """Return what is to be known of an object: ``size``, ``ETag``, ``LastModified``.
+
+    :raises FileNotFoundError: when there is none.
+    """
+    bucket, key, _ = filesystem.split_path(path)
+    found: dict[str, Any] = filesystem.call_s3("head_object", Bucket=bucket, Key=key)
+    return {"size": found["ContentLength"], "ETag": found["ETag"], "LastModified": found["LastModified"]}
+
+
+def delete_version(filesystem: Any, path: str, etag: str | None) -> bool:
+    """Delete an object if it still has an ETag; return whether it had. A versioned bucket keeps it.
+
+    The request names the ETag. A service that does not know of that deletes what is there, which was looked at a moment
+    before.
+    """
+    bucket, key, _ = filesystem.split_path(path)
+    if_match = {"IfMatch": f'"{etag}"'} if etag else {}
+    try:
+        filesystem.call_s3("delete_object", Bucket=bucket, Key=key, **if_match)
+    except OSError as error:
+        if "PreconditionFailed" in str(error.__cause__ or error):
+            return False
+        raise
+    return True
+
+
 def uploads(filesystem: Any, path: str) -> list[Upload]:
     """Return the unfinished uploads below a directory."""
     bucket, key, _ = filesystem.split_path(path)

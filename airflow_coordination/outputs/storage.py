@@ -95,8 +95,8 @@ def write_bytes(address: str, content: bytes) -> None:
 
     :raises OutputError: when it cannot be written.
     """
-    filesystem, path = _open(address)
-    with _wrapped("write a file", address):
+    filesystem, path = opened(address)
+    with wrapped("write a file", address):
         if scheme_of(address) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
         filesystem.pipe_file(path, content)
@@ -107,8 +107,8 @@ def open_to_write(address: str) -> IO[bytes]:
 
     :raises OutputError: when it cannot be opened. What writing and closing raise is the storage's own.
     """
-    filesystem, path = _open(address)
-    with _wrapped("write a file", address):
+    filesystem, path = opened(address)
+    with wrapped("write a file", address):
         if scheme_of(address) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
         return cast("IO[bytes]", filesystem.open(path, "wb"))
@@ -119,9 +119,9 @@ def move(address: str, target: str) -> None:
 
     :raises OutputError: when it cannot be moved.
     """
-    filesystem, path = _open(address)
-    with _wrapped("move a file", address):
-        aim = _open(target)[1]
+    filesystem, path = opened(address)
+    with wrapped("move a file", address):
+        aim = opened(target)[1]
         if scheme_of(target) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(aim), exist_ok=True)
         filesystem.mv(path, aim)
@@ -132,8 +132,8 @@ def read_bytes(address: str, start: int | None = None, end: int | None = None) -
 
     :raises FileNotFoundError: when there is none.
     """
-    filesystem, path = _open(address)
-    with _wrapped("read a file", address, may_be_missing=True):
+    filesystem, path = opened(address)
+    with wrapped("read a file", address, may_be_missing=True):
         return bytes(filesystem.cat_file(path, start=start, end=end))
 
 
@@ -162,8 +162,8 @@ def list_files(address: str) -> list[StoredFile]:
 
     :raises OutputError: when it cannot be listed.
     """
-    filesystem, path = _open(address)
-    with _wrapped("list a directory", address):
+    filesystem, path = opened(address)
+    with wrapped("list a directory", address):
         filesystem.invalidate_cache(path)
         found: dict[str, dict[str, Any]] = filesystem.find(path, detail=True)
     files = [
@@ -180,8 +180,8 @@ def list_directories(address: str) -> list[str]:
     """
     if scheme_of(address) in _OBJECT_STORES:
         return []
-    filesystem, path = _open(address)
-    with _wrapped("list a directory", address):
+    filesystem, path = opened(address)
+    with wrapped("list a directory", address):
         found: dict[str, dict[str, Any]] = filesystem.find(path, withdirs=True, detail=True)
     directories = (name.rstrip("/") for name, info in found.items() if info["type"] == "directory")
     return sorted(posixpath.relpath(name, path) for name in directories if name != path)
@@ -192,8 +192,8 @@ def delete(address: str) -> None:
 
     :raises OutputError: when something of it cannot be deleted.
     """
-    filesystem, path = _open(address)
-    with _wrapped("delete", address):
+    filesystem, path = opened(address)
+    with wrapped("delete", address):
         if s3.is_s3(filesystem):
             s3.delete(filesystem, path)
             return
@@ -213,8 +213,8 @@ def delete_if_empty(address: str) -> None:
     """
     if scheme_of(address) in _OBJECT_STORES:
         return
-    filesystem, path = _open(address)
-    with _wrapped("delete an empty directory", address):
+    filesystem, path = opened(address)
+    with wrapped("delete an empty directory", address):
         filesystem.invalidate_cache(path)
         with suppress(OSError):  # gone already, or filled since it was listed
             if not filesystem.ls(path, detail=False):
@@ -226,8 +226,8 @@ def unfinished_uploads(address: str) -> list[Upload]:
 
     :raises OutputError: when they cannot be listed.
     """
-    filesystem, path = _open(address)
-    with _wrapped("list the unfinished uploads", address):
+    filesystem, path = opened(address)
+    with wrapped("list the unfinished uploads", address):
         return s3.uploads(filesystem, path) if s3.is_s3(filesystem) else []
 
 
@@ -236,8 +236,8 @@ def abort_upload(address: str, upload: Upload) -> None:
 
     :raises OutputError: when it cannot be aborted.
     """
-    filesystem, path = _open(address)
-    with _wrapped("abort an upload", join(address, upload.path)):
+    filesystem, path = opened(address)
+    with wrapped("abort an upload", join(address, upload.path)):
         s3.abort(filesystem, path, upload)
 
 
@@ -246,12 +246,16 @@ def s3_endpoint(address: str) -> str:
 
     :raises OutputError: when there is no such client here.
     """
-    filesystem, _ = _open(address)
-    with _wrapped("make an S3 client", address):
+    filesystem, _ = opened(address)
+    with wrapped("make an S3 client", address):
         return s3.endpoint(filesystem)
 
 
-def _open(address: str) -> tuple[Any, str]:
+def opened(address: str) -> tuple[Any, str]:
+    """Return the file system that an address is in, and its path there.
+
+    :raises OutputError: when its library is not here.
+    """
     if is_local(address):  # literally: "::" chains file systems elsewhere
         return fsspec.filesystem("file"), address.rstrip("/")
     scheme = scheme_of(address)
@@ -271,7 +275,7 @@ def scheme_of(address: str) -> str:
 
 
 @contextmanager
-def _wrapped(action: str, address: str, *, may_be_missing: bool = False) -> Iterator[None]:
+def wrapped(action: str, address: str, *, may_be_missing: bool = False) -> Iterator[None]:
     """Make every storage's exceptions ours.
 
     :param may_be_missing: leave it to the caller what a missing file means.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +9,7 @@ from typing import Final
 
 from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sinks.http_address import check_address
+from airflow_coordination.sinks.http_request import RequestRefusedError, post
 from airflow_coordination.sinks.json_text import record_json
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
 from airflow_coordination.sinks.protocol import (
@@ -27,19 +25,8 @@ from airflow_coordination.sinks.protocol import (
 )
 
 ANSWER_WITHIN: Final = timedelta(seconds=30)
-_TRANSIENT: Final = frozenset({408, 425, 429})
 _RECORD_IS_TO_BLAME: Final = frozenset({400, 409, 413, 415, 422})
 """Other answers from 400 to 499 say that the request may not be made at all: they are nobody's record."""
-
-
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    """Follows nothing: a POST would become a GET, and a page for logging in would be taken for a delivery."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-_OPENER: Final = urllib.request.build_opener(_NoRedirection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +115,11 @@ class HttpWriter:
         :raises TransientError: for what may be taken in a moment.
         """
         body = f"[{','.join(texts)}]".encode()
-        request = urllib.request.Request(self._sink.url, body, self._headers, method="POST")
         try:
-            with _OPENER.open(request, timeout=self._sink.timeout.total_seconds()) as response:
-                response.read()
-                return None
-        except urllib.error.HTTPError as error:
-            return _refusal(error)
-        except (OSError, http.client.HTTPException) as error:
-            raise TransientError(f"{type(error).__name__}: {error}") from error
-
-
-def _refusal(error: urllib.error.HTTPError) -> Answer:
-    with error:
-        told = error.read(200).decode("utf-8", "replace").strip()
-    reason = f"{error.code} {error.reason}" + (f": {told}" if told else "")
-    if error.code in _TRANSIENT or error.code >= 500:
-        raise TransientError(reason) from error
-    return refused(reason) if error.code in _RECORD_IS_TO_BLAME else failed(reason)
+            post(self._sink.url, body, self._headers, self._sink.timeout.total_seconds())
+        except RequestRefusedError as error:
+            return refused(error.reason) if error.status in _RECORD_IS_TO_BLAME else failed(error.reason)
+        return None
 
 
 def _plain(text: str) -> str:

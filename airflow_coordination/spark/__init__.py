@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.spark import handed_over as handed_over  # it reads a secret file, and removes it, at once
 
 if TYPE_CHECKING:
+    from airflow_coordination.follow_ups.messages import DeleteMessages
+    from airflow_coordination.follow_ups.objects import DeleteObjects
+    from airflow_coordination.follow_ups.url import CallUrl
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
@@ -27,10 +30,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Acknowledgment": "delivery",
+    "CallUrl": "..follow_ups.url",
     "Close": "outcomes",
     "Complete": "outcomes",
     "DataPrepperDeadLetters": "destinations",
     "DeadLetters": "destinations",
+    "DeleteMessages": "..follow_ups.messages",
+    "DeleteObjects": "..follow_ups.objects",
     "Drained": "draining",
     "FileSink": "destinations",
     "GiveUp": "outcomes",
@@ -48,10 +54,13 @@ _HOMES = {
 
 __all__ = [
     "Acknowledgment",
+    "CallUrl",
     "Close",
     "Complete",
     "DataPrepperDeadLetters",
     "DeadLetters",
+    "DeleteMessages",
+    "DeleteObjects",
     "Drained",
     "FileSink",
     "GiveUp",
@@ -71,7 +80,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    value = getattr(import_module(home if home.startswith(".") else f".{home}", __name__), name)
     globals()[name] = value
     return value
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final, Literal, get_args
+from typing import Literal, cast
 
 from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.settings import WAYS_OUT
 from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
 OnNegative = Literal["fail", "give up"]
-DEFAULT_TIMEOUT: Final = timedelta(hours=2)
-"""How long a delivery may take unless it is said (Data Prepper: ``acknowledgment_timeout``)."""
 
 
 @dataclass(slots=True)
@@ -83,10 +81,11 @@ def sink_task(partition: Partition, fence: Fence, store_id: str, key: str) -> Si
     )
 
 
-def check_on_negative(on_negative: object) -> None:
-    """Refuse what is no way out.
+def way_out(on_negative: str) -> OnNegative:
+    """Return what becomes of a partition when its delivery is not positive.
 
-    :raises InvalidInputError: naming those there are.
+    :raises InvalidInputError: for what is no way out.
     """
-    if on_negative not in get_args(OnNegative):
+    if on_negative not in WAYS_OUT:
         raise InvalidInputError("on_negative", on_negative, "is no way to end a tenure", "Give 'fail' or 'give up'")
+    return cast("OnNegative", on_negative)

@@ -27,7 +27,7 @@ from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
-from airflow_coordination.spark.deliveries import DEFAULT_TIMEOUT, Deliveries, OnNegative, check_on_negative, sink_task
+from airflow_coordination.spark.deliveries import Deliveries, OnNegative, sink_task, way_out
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 from airflow_coordination.spark.reports import Report
@@ -238,8 +238,8 @@ class PartitionLease:
         dead_letters: DeadLetters | DataPrepperDeadLetters | None = None,
         absorbs: Any = None,
         check_keys: bool | None = None,
-        acknowledgment_timeout: timedelta = DEFAULT_TIMEOUT,
-        on_negative: OnNegative = "fail",
+        acknowledgment_timeout: timedelta | None = None,
+        on_negative: OnNegative | None = None,
     ) -> Acknowledgment:
         """Deliver every record to each sink whose condition holds for it, and account for all of them.
 
@@ -256,19 +256,22 @@ class PartitionLease:
             are counted, and that are done when every row has arrived.
         :param check_keys: look for null and double keys among what goes to sinks other than blocks. By default where
             the input has at most a million records: one count more.
-        :param acknowledgment_timeout: when the jobs are cancelled, and the result is negative: *expired*.
+        :param acknowledgment_timeout: when the jobs are cancelled, and the result is negative: *expired*; by default
+            what the settings say, 2 hours.
         :param on_negative: what becomes of the partition then: ``"fail"``, which counts and parks at the maximum, or
             ``"give up"``, which counts nothing.
         :raises InvalidInputError: naming the argument, the value and the remedy.
         :raises OutputError: when a block or the dead letters cannot be written.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         """
-        check_on_negative(on_negative)
+        settings = self._coordinator.settings
+        ending = way_out(settings.on_negative if on_negative is None else on_negative)
+        timeout = settings.acknowledgment_timeout if acknowledgment_timeout is None else acknowledgment_timeout
         self.check_held()
         routing = Routing(records, key, sinks, drop or {}, dead_letters)
         task = sink_task(self.partition, self.fence, self._coordinator.store.store_id, key)
-        done = Delivery(self, task, routing, acknowledgment_timeout, check_keys, absorbs).run()
-        self.deliveries.add(done, on_negative)
+        done = Delivery(self, task, routing, timeout, check_keys, absorbs).run()
+        self.deliveries.add(done, ending)
         return done
 
     @property

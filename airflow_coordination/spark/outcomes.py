@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from airflow_coordination.follow_ups.notes import Then
 
 
 def _wait(field: str, value: object) -> None:
@@ -19,9 +23,27 @@ def _wait(field: str, value: object) -> None:
         raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
 
 
+def _check_then(then: Then) -> None:
+    if then is not None:
+        from airflow_coordination.follow_ups.notes import actions_of  # it needs a storage, and most need none
+
+        actions_of(then)
+
+
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The partition is done; what it published becomes visible in the same step."""
+    """The partition is done; what it published becomes visible in the same step.
+
+    :param then: what follows at the source, one action or several (``DeleteObjects``, ``DeleteMessages``, ``CallUrl``).
+        The same step notes it; it is done right after it, or later by the source's ``CreatePartitionsOperator`` or
+        ``airflow coordination finish-actions``: at least once, and never without the completion.
+    :raises InvalidInputError: when ``then`` is something else.
+    """
+
+    then: Then = None
+
+    def __post_init__(self) -> None:
+        _check_then(self.then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +52,17 @@ class Close:
 
     :param reopen_after: a duration, or an aware moment.
     :param state: progress for the next pass; ``None`` starts it afresh, and its output replaces this pass's.
-    :raises InvalidInputError: for a negative duration, a naive datetime, or a state that is not JSON.
+    :param then: what follows at the source; see :class:`Complete`.
+    :raises InvalidInputError: for a negative duration, a naive datetime, a state that is not JSON, or another ``then``.
     """
 
     reopen_after: timedelta | datetime
     state: object = None
+    then: Then = None
 
     def __post_init__(self) -> None:
         _wait("reopen_after", self.reopen_after)
+        _check_then(self.then)
         encode_progress(self.state)
 
 

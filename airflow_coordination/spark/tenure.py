@@ -18,6 +18,7 @@ from airflow_coordination.leases.errors import (
     PartitionUpdateError,
     SettingsError,
 )
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.status import Outcome
@@ -124,6 +125,7 @@ class _NotBegun:
 class _Tenure:
     def __init__(self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: bool) -> None:
         self._function, self._lease, self._driver, self._fetch_next = function, lease, driver, fetch_next
+        self._then: str | None = None
         self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone)
         stuck = self._stuck if driver.on_stuck else None
         self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
@@ -159,6 +161,7 @@ class _Tenure:
                 outcome = self._seen.deliveries.settled(result)
                 if isinstance(outcome, Complete | Close):
                     self._seen.check_blocks()
+                    self._note(outcome)
                 return outcome
         except (Interrupted, KeyboardInterrupt) as error:
             return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
@@ -221,15 +224,39 @@ class _Tenure:
         if isinstance(outcome, GiveUp):
             return self._give_up(outcome, None)
         if isinstance(outcome, Close):
-            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks, counted)
+            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks, counted, self._then)
+            self._follow_up()
             ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
             return Ended(key=lease.key, outcome=ended)
         following = None
-        if self._fetch_next and usable(self._driver.spark):  # the function may have stopped it
+        # Nobody would renew the next lease during what follows this one; and the function may have stopped the session.
+        if self._fetch_next and self._then is None and usable(self._driver.spark):
             following = coordinator.complete_and_get_next(lease, blocks, counted=counted)
         else:
-            coordinator.complete(lease, blocks, counted)
+            coordinator.complete(lease, blocks, counted, self._then)
+            self._follow_up()
         return Ended(key=lease.key, outcome=Outcome.COMPLETED, following=following)
+
+    def _note(self, outcome: Complete | Close) -> None:
+        """Write down what follows the ending, while the lease is renewed: that may take a look at many objects."""
+        if outcome.then is not None:
+            from airflow_coordination.follow_ups.notes import note_of
+
+            ended = self._lease.chain.partition
+            self._then = note_of(outcome.then, ended, self._lease.fence, self._driver.output_root)
+
+    def _follow_up(self) -> None:
+        """Do what follows the ending, which counts in any case: what is not done now is done later."""
+        lease = self._lease
+        if self._then is None or lease.ending is None:
+            return
+        from airflow_coordination.follow_ups.doing import follow_up
+
+        note = FollowUp(lease.partition.source, lease.key, lease.fence.token, lease.ending.op, self._then)
+        try:
+            follow_up(self._driver.coordinator, note)
+        except Exception as error:
+            log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
         try:

@@ -14,6 +14,7 @@ from typing import Any, Final, Never
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -38,7 +39,7 @@ from airflow_coordination.leases.writes import (
     SetPause,
     Sweep,
 )
-from airflow_coordination.stores.in_memory_source import StoredSource
+from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"
@@ -317,6 +318,18 @@ class InMemoryStore:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
         with self._step():
             return list(islice(self._source(source).history(key), limit))
+
+    def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
+        """Return notes of what follows endings, by key in byte order, then by token and operation."""
+        with self._step():
+            noted = sorted(self._source(source).follow_ups.items())
+            wanted = (one for place, one in noted if key in (None, one.key) and (not after or place > place_of(after)))
+            return list(islice(wanted, limit))
+
+    def clear_follow_up(self, done: FollowUp) -> None:
+        """Take a note away."""
+        with self._step():
+            self._source(done.source).follow_ups.pop(place_of(done), None)
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -11,11 +11,12 @@ from functools import singledispatchmethod
 from itertools import chain
 from typing import Any, Final
 
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded, of_pause
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded, of_pause
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import SetPause
@@ -63,6 +64,7 @@ class StoredSource:
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
         self.pause = NEVER_PAUSED
+        self.follow_ups: dict[tuple[str, int, str], FollowUp] = {}
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 
     def put(self, after: Partition) -> Partition:
@@ -123,6 +125,11 @@ class StoredSource:
         line = {"key": record.key, "at": now, "action": record.action, "by": record.by, "why": record.why}
         self.audit.append(line)
 
+    @_note.register
+    def _put_follow_up(self, record: PutFollowUp, now: datetime) -> None:
+        noted = replace(record.follow_up, noted_at=now)
+        self.follow_ups[place_of(noted)] = noted
+
     def _put_head(self, head: HeadRecord) -> None:
         """Store a head record in the place of the one before."""
         if head.key not in self.heads:
@@ -142,3 +149,8 @@ class StoredSource:
     def held(self) -> Iterator[Partition]:
         """Yield what is ASSIGNED."""
         return (self.partitions[key] for key in self.assigned)
+
+
+def place_of(follow_up: FollowUp) -> tuple[str, int, str]:
+    """Return what the notes of a source are ordered by."""
+    return follow_up.key, follow_up.token, follow_up.op

@@ -13,6 +13,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.remedies import command
 from airflow_coordination.leases.status import ASSIGNED
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 
@@ -25,13 +26,15 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
     The file appears when it is whole; one that is there stays as it is.
 
     :param told: hears how many are written so far.
-    :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile.
+    :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile; when
+        something is left to be done after partitions that have ended: the file would not have it.
     :raises SettingsError: when the file is there already, or cannot be written.
     """
     if path.exists():
         raise SettingsError("file", str(path), "is there already", "Name another file, or remove this one")
     coordinator.check_known()
     pause = coordinator.check_at_rest()
+    _check_followed_up(coordinator)
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("wb") as out:
@@ -49,6 +52,14 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
         with suppress(OSError):
             part.unlink()
     return written
+
+
+def _check_followed_up(coordinator: SourceCoordinator) -> None:
+    left = next(coordinator.follow_ups(), None)
+    if left is not None:
+        remedy = command("finish-actions", coordinator.source, prefix=coordinator.partition_prefix)
+        problem = f"what was to follow its ending (then=) is not done yet, and stays here. Do it first: {remedy}"
+        raise PartitionUpdateError(f"export source {shown(coordinator.source)}", left.key, problem)
 
 
 def _write(coordinator: SourceCoordinator, out: BinaryIO, told: Callable[[int], object]) -> int:

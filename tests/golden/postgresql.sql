@@ -953,3 +953,36 @@ WITH done AS (UPDATE coordination_partitions
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT *
   FROM done
+
+## complete, and note what follows
+WITH done AS (UPDATE coordination_partitions
+  SET ring_2 = $1 || CAST($2 AS BIGINT), source_partition_status = $3, closed_count = $4, reopen_at = CAST($2 AS BIGINT) + $5, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = $6, updated_at = CAST($2 AS BIGINT), failures = $7, lost_leases = $8, last_error = $9, rank = 2, available_at = CAST($2 AS BIGINT) + $10, generation = $11, staged = NULL, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), $20, $6, $3, $4, $21, $22, $23
+  FROM coordination_partitions
+  WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  FROM done)) AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (INSERT INTO coordination_follow_ups (source_identifier, source_partition_key, token, op, follow_up, noted_at)
+  SELECT $15, $16, $17, $6, $24, CAST($2 AS BIGINT)
+  FROM done)
+  SELECT *
+  FROM done
+
+## follow-ups
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = $1
+  ORDER BY source_partition_key, token, op LIMIT $2
+
+## follow-ups of one, from a place on
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = $1 AND source_partition_key = $2 AND (source_partition_key, token, op) > ($3, $4, $5)
+  ORDER BY source_partition_key, token, op LIMIT $6
+
+## clear a follow-up
+DELETE
+  FROM coordination_follow_ups
+  WHERE source_identifier = $1 AND source_partition_key = $2 AND token = $3 AND op = $4
+  RETURNING 1

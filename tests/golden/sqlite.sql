@@ -1047,3 +1047,36 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0053'
   RETURNING source_partition_key
 (as under: create partitions)
+
+## complete, and note what follows
+(as under: create partitions)
+INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, T+1322s, 'completed', 'op0056', 'COMPLETED', 0, NULL, 0, 0
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0055' AND last_op = 'op0055' AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0055|completed|op0056|op0055|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0056', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0055' AND last_op = 'op0055'
+  RETURNING source_partition_key
+INSERT INTO coordination_follow_ups (source_identifier, source_partition_key, token, op, follow_up, noted_at)
+  SELECT 'flights|PARTITION', 'day-01', 2, 'op0056', '{"do":1}', T+1322s
+(as under: create partitions)
+
+## follow-ups
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = 'flights|PARTITION'
+  ORDER BY source_partition_key, token, op LIMIT 5
+
+## follow-ups of one, from a place on
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND (source_partition_key, token, op) > ('day-01', 2, 'op0056')
+  ORDER BY source_partition_key, token, op LIMIT 5
+
+## clear a follow-up
+DELETE
+  FROM coordination_follow_ups
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 2 AND op = 'op0056'
+  RETURNING 1

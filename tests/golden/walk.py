@@ -106,6 +106,7 @@ class Walk:
         self._act()
         self._read()
         self._account()
+        self._follow_up()
 
     def _create(self) -> None:
         self.step("the clock", self.store.now)
@@ -157,6 +158,12 @@ class Walk:
             "save, with its accounting", self.one.save_progress_state, self.lease(), {"row": 2}, (), counted
         )
         self.step("complete, with its accounting", self.one.complete, lease, counted=counted)
+
+    def _follow_up(self) -> None:
+        self.step("complete, and note what follows", self.one.complete, self.lease(), then='{"do":1}')
+        [note] = self.step("follow-ups", self.store.follow_ups, SOURCE, None, None, 5)
+        self.step("follow-ups of one, from a place on", self.store.follow_ups, SOURCE, note.key, note, 5)
+        self.step("clear a follow-up", self.one.clear_follow_up, note)
 
     def _take_over(self) -> None:
         lost = self.one.renew(self.lease("day-12"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.model import checks, pausing, settling
+from tests.model import checks, following, pausing, settling
 from tests.model.operations import claimable, publish, take
 from tests.model.others import TABLE, nothing
 from tests.model.rules import Scenario
@@ -17,6 +17,7 @@ from tests.model.state import (
     ACQUISITIONS,
     ANY,
     CHAIN,
+    CLEAR,
     COMPLETED,
     STEERING,
     TASK,
@@ -57,6 +58,9 @@ def applications(state: State, m: Message, scenario: Scenario) -> Iterator[Appli
         after, broken = pausing.steered(state, m, scenario)
         yield Applied(after, None if after is state else ANY, None, broken)
         return
+    if m.kind == CLEAR:
+        yield Applied(following.cleared(state, m, scenario), m.part)
+        return
     for due in (True, False) if m.kind == "fused" or (m.kind in ACQUISITIONS and listens(state, m)) else (True,):
         parts = range(scenario.partitions) if m.part == ANY else (m.part,)
         done = [found for part in parts if (found := applied_to(state, m, part, due, scenario))]
@@ -90,7 +94,8 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
     else:
         truth, broken = checks.witness(truth, m, before, after, head, scenario)
         broken = broken or checks.of_sweep(truth, m, before, after) or checks.of_supplier(m, state, scenario)
-    return Applied(_stored(state, m, part, after, head, truth), part, None, broken)
+    noted = following.noted(state, m, part, scenario)
+    return Applied(_stored(noted, m, part, after, head, truth), part, None, broken)
 
 
 def _stored(state: State, m: Message, part: int, item: Item, head: Head, truth: Truth) -> State:

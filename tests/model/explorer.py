@@ -14,6 +14,8 @@ from tests.model.successors import start, successors
 from tests.model.words import said
 
 Key = tuple[Any, ...]
+_GROUPS = len(State._fields) - 1
+"""Fields of a state that hold several parts; the last one holds one or none."""
 
 
 @dataclass(slots=True)
@@ -46,7 +48,7 @@ class Shelf:
         """Return the state as numbers, the same ones if and only if it is the same state."""
         numbers, parts = self._numbers, self._parts
         key = []
-        for group in state[:6]:
+        for group in state[:_GROUPS]:
             for part in group:
                 number = numbers.setdefault(part, len(parts))
                 if number == len(parts):
@@ -67,8 +69,8 @@ class Shelf:
                 groups.append([])
             else:
                 groups[-1].append(self._parts[number])
-        *six, rest = groups
-        return State(*map(tuple, six), *rest)
+        *all_groups, rest = groups
+        return State(*map(tuple, all_groups), *rest)
 
 
 class Explorer:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from tests.model import checks
+from tests.model import checks, following
 from tests.model.operations import publish, totals
 from tests.model.others import TABLE
 from tests.model.rules import Scenario
@@ -46,6 +46,8 @@ class Recovery:
             broken = self._supply(state) if supplied else self._finish(item, state.heads[part], state.truths[part])
             if broken:
                 return broken
+        if broken := following.lost(state):
+            return broken
         return "" if self._scenario.rules.overtaken_stops else next(wedges(state), "")
 
     def _finished(self, item: Item, head: Head, truth: Truth) -> str:

@@ -60,6 +60,14 @@ class Rules:
     """Whether the totals of a pass that has started over are not added to."""
     failures_count_nothing: bool = True
     """Whether only what publishes or saves carries totals."""
+    noted_by_commit: bool = True
+    """Whether the commit of an ending notes what follows it; otherwise a write of its own would."""
+    done_after_commit: bool = True
+    """Whether what follows an ending waits until it is accepted."""
+    done_before_cleared: bool = True
+    """Whether the note is taken away only when all is done."""
+    cleared_by_op: bool = True
+    """Whether taking a note away names the ending it belongs to; otherwise only the partition."""
     pause: str = "when applied"
     """When a source's pause holds acquisitions back. ``when sent``: safe, too.
 
@@ -83,6 +91,7 @@ class Scenario:
     :param limits: the workers' own, where they differ from it.
     :param pages: the supplier's listing, as partitions by page; the workers from ``workers`` on are suppliers.
     :param create_once: a create message is applied once at most (to see what comes after it).
+    :param follow_ups: something follows each ending that publishes.
     :param expect: part of the violation that a loosened rule must show.
     """
 
@@ -105,6 +114,7 @@ class Scenario:
     unknown: bool = False
     pages: tuple[tuple[int, ...], ...] = ()
     create_once: bool = False
+    follow_ups: bool = False
     expect: str = ""
 
     def task(self, worker: int) -> tuple[int, int]:

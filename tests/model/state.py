@@ -22,6 +22,8 @@ OWNED = CHAIN | {"renew", "adopt"}
 PUBLISHING = frozenset(("complete", "fused", "close", "close_state"))
 STEERING = ("pause", "resume")
 """What people do to the whole source."""
+CLEAR = "clear"
+"""Takes the note of a follow-up away."""
 PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked", "place")
 
 ANY = -1
@@ -88,6 +90,18 @@ class Pause(NamedTuple):
 
     op: str = ""
     on: bool = False
+
+
+class FollowUp(NamedTuple):
+    """What is to be done at the source after an accepted ending: whether the store knows of it, and whether it is done.
+
+    The protocol does not know ``done``.
+    """
+
+    op: str
+    part: int
+    stored: bool = True
+    done: bool = False
 
 
 class Message(NamedTuple):
@@ -181,6 +195,7 @@ class State(NamedTuple):
     workers: tuple[Worker, ...]
     messages: tuple[Message, ...]
     pauses: tuple[Pause, ...] = (Pause(),)
+    follow_ups: tuple[FollowUp, ...] = ()
     handed: Worker | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.model.adversary import Step, deliveries, time_to_live
+from tests.model.following import follows
 from tests.model.others import nothing
 from tests.model.rules import Scenario
 from tests.model.second_driver import hand_over
@@ -59,6 +60,7 @@ def successors(state: State, scenario: Scenario) -> Iterator[Step]:
     for index in range(len(state.workers)):
         yield from (moves if index < scenario.workers else supplies)(state, index, scenario)
     yield from people(state, scenario)
+    yield from follows(state, scenario)
     for part, item in enumerate(state.items):
         yield from sweep(state, part, item, scenario)
         if part < scenario.partitions:

@@ -11,6 +11,7 @@ from tests.mutants.broken import (
     delivering,
     dynamodb,
     explaining,
+    following,
     keeping,
     moving,
     outputs,
@@ -51,6 +52,7 @@ _TABLES = (
     moving,
     planning,
     accounting,
+    following,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -117,6 +117,8 @@ class Machine(RuleBasedStateMachine):
         self.sent: list[Write | Create | Act | Sweep] = []
         self.fences: dict[str, list[Fence]] = {key: [] for key in KEYS}
         self.closes = dict.fromkeys(KEYS, 0)
+        self.left: dict[str, str] = {}
+        """What is still to be done at the source, by the operation of the ending that it follows."""
         self.pauses: list[str | None] = [None]
         self.paused = False
 
@@ -345,6 +347,7 @@ class Machine(RuleBasedStateMachine):
             generation=op if closes else held.generation,
             clear_staged=clears,
             heads=(head(held, block(op), op=op),) if publishes and status is not PartitionStatus.UNASSIGNED else (),
+            then=f'"{op}"' if clears and not publishes else None,
         )
 
     @rule(key=keys, age=ages, by=owners, max_lost=limits, publishes=st.booleans())
@@ -354,6 +357,7 @@ class Machine(RuleBasedStateMachine):
             following = AcquireNext(source=self.source, tenancy=self.tenancy(by, max_lost), key=self.next_key(None))
             answers = [store.complete_and_acquire(end, following) for store in self.stores]
             assert len({answer.ended.applied for answer in answers}) == 1
+            self._note(end, answers[0].ended.applied)
             assert all(self.comparable(answer.next) == self.comparable(answers[0].next) for answer in answers)
             assert answers[0].ended.applied or answers[0].next is None
             self.observe(Event.COMPLETE, Event.ACQUIRE)
@@ -406,5 +410,25 @@ class Machine(RuleBasedStateMachine):
             self.answer(lambda store: store.acquire(write), shows=True)
             self.observe(event_of(write))
         else:
-            self.answer(lambda store: store.write(write), shows=isinstance(write, Begin))
+            applied = self.answer(lambda store: store.write(write), shows=isinstance(write, Begin))
+            self._note(write, applied)
             self.observe(event_of(write))
+
+    def _note(self, write: Write, applied: bool) -> None:
+        """Remember what an accepted ending wants to be done at the source."""
+        if isinstance(write, End) and write.then is not None and applied:
+            assert write.op not in self.left, "applied twice"
+            self.left[write.op] = write.then
+
+    @rule(number=st.integers(0, 5), twice=st.booleans())
+    def clear_follow_up(self, number: int, twice: bool) -> None:
+        noted = self.stores[0].follow_ups(self.source, None, None, 100)
+        for store in self.stores * (1 + twice) if number < len(noted) else ():
+            store.clear_follow_up(noted[number])
+        if number < len(noted):
+            del self.left[noted[number].op]
+
+    @invariant()
+    def what_follows_is_what_accepted_endings_have_noted(self) -> None:
+        noted = self.ask(lambda store: list(store.follow_ups(self.source, None, None, 100)))
+        assert {one.op: one.text for one in noted} == self.left

@@ -38,7 +38,14 @@ def test_every_name_in_it_can_be_imported():
 
 def test_the_defaults_it_shows_are_the_defaults_that_hold():
     options = INFO["config"]["coordination"]["options"]
-    for name in ("ownership_timeout", "retry_delay", "max_retry_delay", "no_progress_timeout", "request_deadline"):
+    for name in (
+        "ownership_timeout",
+        "retry_delay",
+        "max_retry_delay",
+        "no_progress_timeout",
+        "request_deadline",
+        "acknowledgment_timeout",
+    ):
         assert float(options[name]["default"]) == getattr(Settings(), name).total_seconds()
     for name in ("max_failures", "max_lost_leases"):
         assert int(options[name]["default"]) == getattr(Settings(), name)

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.port import PartitionStore, keeps_history, pause_of
+from airflow_coordination.leases.port import PartitionStore, follow_ups_of, keeps_history, pause_of
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
@@ -90,6 +90,7 @@ class SourceFacts:
     :param act: what a person did to it last, taking back its output left out.
     :param nearest: the nearest keys there are, in byte order.
     :param pause: of the source, where the partition waits to be acquired.
+    :param follow_ups: how many notes of what follows its endings are left, where it is done.
     :param signs: of those who work in the source; ``None`` where they are not known or not asked for.
     """
 
@@ -103,6 +104,7 @@ class SourceFacts:
     act: PersonsAct | None = None
     nearest: tuple[str, ...] = ()
     pause: Pause = NEVER_PAUSED
+    follow_ups: int = 0
     signs: Signs | None = None
 
 
@@ -156,7 +158,11 @@ class Inquiry:
             place, signs = self._place(key) if asked else None, self._signs(now) if late else None
             return {"pause": pause, "place": place, "signs": signs}
         read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
-        return {"heads": tuple(self._hear("read the output", read))}
+        return {"heads": tuple(self._hear("read the output", read)), "follow_ups": self._follow_ups(key)}
+
+    def _follow_ups(self, key: str) -> int:
+        read = lambda: follow_ups_of(self._store, self._source, key, _PAGE)  # noqa: E731
+        return len(self._hear("read the follow-ups", read))
 
     def _place(self, key: str) -> Place | None:
         ordered = self._hear("list hints", lambda: self._store.claimable(self._source, PLACES))

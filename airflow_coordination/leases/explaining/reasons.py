@@ -31,6 +31,7 @@ _ITS_TURN: Final = "A task or driver that asks this source for work acquires it 
 _IS_IT_ON: Final = (
     "A task or driver that asks this source for work acquires it: is its DAG paused, or without such a task?"
 )
+_FOLLOWED_UP: Final = "The next run of the task that creates the source's partitions does it."
 _HELD_BACK: Final = "Nothing of the source is acquired until it is resumed: it was {}."
 _Explained = Callable[[Partition, SourceFacts, datetime], Explanation]
 
@@ -203,7 +204,11 @@ def done(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
     newest = _newest(partition)
     at = newest.at if newest and newest.outcome in (Outcome.COMPLETED, Outcome.CLOSED) else partition.updated_at
     since = f" since {past(at, now)}" if at else ""
-    return Explanation(facts.key, Reason.DONE, f"{_name(facts)} is done{since}: {_published(facts)}.")
+    said = f"{_name(facts)} is done{since}: {_published(facts)}."
+    if not facts.follow_ups:
+        return Explanation(facts.key, Reason.DONE, said)
+    left = f"{said} What was to follow at its source (then=) is not done yet."
+    return Explanation(facts.key, Reason.DONE, left, _FOLLOWED_UP, _command("finish-actions", facts))
 
 
 def deleted(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:

@@ -12,11 +12,11 @@ from typing import Any
 import fsspec
 
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.outputs.file_marks import etag_of, last_written
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
 
 _ACTION = "list a directory"
-_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _walk(filesystem: Any, root: str, directory: str, prefix: str, start_after: 
             if (name.startswith(prefix) or prefix.startswith(name)) and _reaches_beyond(name, start_after):
                 yield from _walk(filesystem, root, name, prefix, start_after)
         elif name.startswith(prefix) and name > start_after:
-            yield StoredObject(name, int(info.get("size") or 0), _modified(info), _etag(info))
+            yield StoredObject(name, int(info.get("size") or 0), last_written(info), etag_of(info))
 
 
 def _entries(filesystem: Any, root: str, directory: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -123,24 +123,3 @@ def _named(filesystem: Any, directory: str, info: Mapping[str, Any]) -> tuple[st
 
 def _reaches_beyond(directory: str, start_after: str) -> bool:
     return directory > start_after or start_after.startswith(directory)
-
-
-def _modified(info: Mapping[str, Any]) -> datetime | None:
-    """Return the latest time there is: a file that was moved here keeps its ``mtime``, but not its ``created``."""
-    moments = [moment for name in _TIMES if (moment := _moment(info.get(name)))]
-    return max(moments, default=None)
-
-
-def _moment(value: object) -> datetime | None:
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=UTC)
-    return None
-
-
-def _etag(info: Mapping[str, Any]) -> str | None:
-    value = info.get("ETag") or info.get("etag")
-    return str(value).strip('"') if value else None

@@ -22,6 +22,7 @@ from airflow_coordination.stores.dynamodb.index_keys import combination
 from airflow_coordination.stores.dynamodb.keys import (
     AUDIT,
     COUNTS,
+    FOLLOW_UPS,
     HEADS,
     HISTORY,
     LARGE,
@@ -155,7 +156,7 @@ def narrowed(
     work, queue = statements
     sources = ["dynamodb:Query"] + ["dynamodb:PutItem"] * (role is Role.WORKER)
     identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE")]
-    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS, HISTORY)]
+    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS)]
     waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
     waiting.append(belonging(identifiers[0], HISTORY))  # the history of the whole source
     return [

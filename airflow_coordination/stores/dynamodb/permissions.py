@@ -67,6 +67,12 @@ def _update(_: Seen) -> Arguments:
     }
 
 
+def _delete(_: Seen) -> Arguments:
+    expression = Expression()
+    condition = expression.condition(_NEVER)
+    return {"Key": it.typed(_KEY), "ConditionExpression": condition, **expression.arguments()}
+
+
 def _create(seen: Seen) -> Arguments | None:
     """Return what a table that exists refuses; one that may be absent would be made."""
     if not seen.exists:
@@ -90,6 +96,7 @@ def _same_ttl(seen: Seen) -> Arguments | None:
 _TRIES: Final[dict[str, tuple[str, Callable[[Seen], Arguments | None]]]] = {
     "dynamodb:BatchGetItem": ("batch_get_item", lambda _: {}),
     "dynamodb:CreateTable": ("create_table", _create),
+    "dynamodb:DeleteItem": ("delete_item", _delete),
     "dynamodb:DescribeTable": ("describe_table", lambda _: {}),
     "dynamodb:DescribeTimeToLive": ("describe_time_to_live", lambda _: {}),
     "dynamodb:GetItem": ("get_item", lambda _: {"Key": it.typed(_KEY)}),

@@ -12,10 +12,11 @@ from boto3.dynamodb.conditions import Key
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.follow_ups import follow_up_item
 from airflow_coordination.stores.dynamodb.heads import head_put, heads
 from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, whole_item
@@ -80,6 +81,11 @@ def _audit(record: Audit, table: Table, now: datetime) -> Iterator[dict[str, Any
         "why": record.why,
     }
     yield {"Item": whole_item(item)}
+
+
+@_puts.register
+def _put_follow_up(record: PutFollowUp, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    yield {"Item": whole_item(follow_up_item(record.follow_up, now))}
 
 
 def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:

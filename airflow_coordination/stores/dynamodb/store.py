@@ -15,7 +15,7 @@ from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
+from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireHinted,
@@ -33,9 +33,10 @@ from airflow_coordination.leases.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import heads, people, records
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb import people
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
+from airflow_coordination.stores.dynamodb.beside import Beside
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
@@ -66,7 +67,7 @@ CREATE_PAGE: Final = 100
 """At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""
 
 
-class DynamoDBStore:
+class DynamoDBStore(Beside):
     """Keeps partitions in a DynamoDB table under Data Prepper's names; no step is ever repeated here.
 
     :param options: where the table is, and how it is made.
@@ -325,25 +326,7 @@ class DynamoDBStore:
         self._ready()
         return replace(self._looking.outlook(source), pause=self.pause(source))
 
-    def heads(
-        self,
-        source: str,
-        dataset: str | None = None,
-        key: str | None = None,
-        after: str | None = None,
-        limit: int = 1000,
-        after_dataset: str | None = None,
-    ) -> Sequence[HeadRecord]:
-        """Return head records by key in byte order, then by dataset."""
-        self._ready()
-        return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
-
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first; none without ``history_retention``."""
         self._ready()
         return self._partitions.history.rows(source, key, limit)
-
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
-        self._ready()
-        return records.audit(self.table, source, key)

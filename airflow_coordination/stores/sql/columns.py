@@ -18,6 +18,7 @@ from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import (
+    FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
     HEAD_KEY,
     PARTITION_FIELDS,
@@ -26,6 +27,7 @@ from airflow_coordination.leases.fields import (
     Field,
     Kind,
 )
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
@@ -61,6 +63,7 @@ HEADS: Final = "coordination_heads"
 SOURCES: Final = "coordination_sources"
 AUDIT: Final = "coordination_audit"
 HISTORY: Final = "coordination_history"
+FOLLOW_UPS: Final = "coordination_follow_ups"
 META: Final = "coordination_meta"
 
 RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
@@ -77,6 +80,9 @@ PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op"
 """The select list that :func:`pause_of_row` reads."""
 PAUSED: Final = "paused = 1"
 """Word by word as in the index of the paused sources."""
+
+FOLLOW_UP: Final = ", ".join(field.column for field in FOLLOW_UP_FIELDS)
+"""The select list that :func:`follow_up_of` reads."""
 
 TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
 """The select list that :func:`past_tenure_of` reads."""
@@ -123,6 +129,7 @@ class _Decoder(Generic[T]):
 _partition = _Decoder(Partition, PARTITION_FIELDS)
 _head = _Decoder(HeadRecord, HEAD_FIELDS)
 _past_tenure = _Decoder(PastTenure, TENURE_FIELDS)
+_follow_up = _Decoder(FollowUp, FOLLOW_UP_FIELDS)
 _WIDTH: Final = len(PARTITION_FIELDS)
 
 
@@ -140,6 +147,11 @@ def pause_of_row(row: Sequence[Any]) -> Pause:
     """Return the pause in a row of ``PAUSE``; a source that nobody has registered has none."""
     paused, by, why, at, op = row
     return Pause(bool(paused), by, why, moment(at), op)
+
+
+def follow_up_of(row: Sequence[Any]) -> FollowUp:
+    """Return the note in a row of ``FOLLOW_UP``."""
+    return _follow_up(row)
 
 
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:

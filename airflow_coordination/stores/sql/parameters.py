@@ -12,8 +12,9 @@ from airflow_coordination.leases.blocks import Block, dump_blocks
 from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import MOVED, Kind
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
@@ -229,6 +230,16 @@ def _audit(record: Audit) -> list[dict[str, Any]]:
 @rows.register
 def _tenure_ended(record: TenureEnded) -> list[dict[str, Any]]:
     return [{"error": record.error, "rows": record.rows, "bytes": record.bytes}]
+
+
+@rows.register
+def _put_follow_up(record: PutFollowUp) -> list[dict[str, Any]]:
+    return [{**follow_up(record.follow_up), "follow_up": record.follow_up.text}]
+
+
+def follow_up(note: FollowUp) -> dict[str, Any]:
+    """Return the parameters that name a note of what follows an ending."""
+    return {"source": note.source, "key": note.key, "token": note.token, "op": note.op}
 
 
 def together(record: Record) -> dict[str, Any]:

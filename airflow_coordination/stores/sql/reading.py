@@ -12,6 +12,7 @@ from typing import Any
 from airflow_coordination.leases.accounting import AddedUp
 from airflow_coordination.leases.accounts import added_up
 from airflow_coordination.leases.clock import Clock, from_micros, to_micros
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
@@ -19,7 +20,14 @@ from airflow_coordination.leases.results import HeadRecord, Outlook
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
-from airflow_coordination.stores.sql.columns import head_of, moment, partition_of, past_tenure_of, pause_of_row
+from airflow_coordination.stores.sql.columns import (
+    follow_up_of,
+    head_of,
+    moment,
+    partition_of,
+    past_tenure_of,
+    pause_of_row,
+)
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import read_facts
@@ -170,6 +178,17 @@ class SqlReading(ABC):
         return [
             past_tenure_of(row) for row in self.ask(call, records.list_history, parameters, one_key=key is not None)
         ]
+
+    def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
+        """Return notes of what follows endings, by key in byte order, then by token and operation."""
+        call = Call("read the follow-ups", key or "", writes=False)
+        parameters: dict[str, Any] = {"source": source, "limit": limit}
+        if key is not None:
+            parameters["key"] = key
+        if after is not None:
+            parameters |= {"after_key": after.key, "after_token": after.token, "after_op": after.op}
+        shape = {"one_key": key is not None, "after": after is not None}
+        return [follow_up_of(row) for row in self.ask(call, records.list_follow_ups, parameters, **shape)]
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.results import Created, Swept
@@ -44,7 +45,7 @@ from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, owner, read, sweep
+from airflow_coordination.stores.sql.statements import acquire, owner, read, records, sweep
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -227,6 +228,10 @@ class SqlStore(SqlReading):
         """Pause or resume a source if nobody has since the person looked, audited in the same step."""
         rows = self.carry_out(Call("pause" if write.paused else "resume", write.source), setting_pause(write))
         return PauseAnswer(True, pause_of_row(rows[0])) if rows else PauseAnswer(False, self.pause(write.source))
+
+    def clear_follow_up(self, done: FollowUp) -> None:
+        """Take a note of what follows an ending away."""
+        self.ask(Call("clear a follow-up", done.key), records.clear_follow_up, given.follow_up(done))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

@@ -14,6 +14,7 @@ from airflow_coordination.testing.conformance.concurrency import Concurrency
 from airflow_coordination.testing.conformance.coordinating import Coordinating
 from airflow_coordination.testing.conformance.creation import Creation
 from airflow_coordination.testing.conformance.endings import Endings
+from airflow_coordination.testing.conformance.following import Following
 from airflow_coordination.testing.conformance.fused import Fused
 from airflow_coordination.testing.conformance.heads import Heads
 from airflow_coordination.testing.conformance.hostile import Hostile
@@ -42,6 +43,7 @@ class StoreConformance(
     People,
     Heads,
     Keeping,
+    Following,
     Retracting,
     Reading,
     Remembering,

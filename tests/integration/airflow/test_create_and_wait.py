@@ -57,6 +57,22 @@ def create(supplier):
     return lambda: CreatePartitionsOperator(task_id="create", source="flights", supplier=supplier)
 
 
+def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_path, caplog) -> None:
+    from airflow_coordination.follow_ups import DeleteObjects
+    from airflow_coordination.follow_ups.notes import note_of
+
+    file = tmp_path / "read.json"
+    file.write_text("records")
+    flights.create_partitions(["read", "broken"])
+    lease = flights.acquire_partition("read")
+    flights.complete(lease, then=note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
+    flights.complete(flights.acquire_partition("broken"), then="[{}]")
+    state, pushed = run(create(lambda state: [] if file.exists() else ["new"]))
+    assert (state, pushed["created"]) == ("success", 1)
+    assert not file.exists()
+    assert [note.key for note in flights.follow_ups()] == ["broken"]
+
+
 def sensor(**arguments):
     from airflow_coordination.sensors import PartitionsSensor
 

@@ -107,6 +107,35 @@ def saving(setup: Setup) -> Operate:
     return lambda dying: setup.step(dying, lease, 1)
 
 
+def following(setup: Setup) -> Operate:
+    """Complete with a note of what follows, do that, and take the note away."""
+    one = started(setup, "a", "b")
+    lease = setup.step(one, setup.step(one, acquired(one.acquire_partition("a"))), 1)
+    setup.then, setup.notes["done"] = '"delete"', []
+
+    def complete(dying: SourceCoordinator) -> None:
+        setup.end(dying, lease)
+        follow_up(setup, dying)
+
+    return complete
+
+
+def follow_up(setup: Setup, one: SourceCoordinator) -> None:
+    """Do what all notes say: only what has ended well may be there, and it may be done twice."""
+    for note in one.follow_ups():
+        seen = setup.process().partition(note.key)
+        assert seen is not None
+        assert seen.status == "COMPLETED", "something follows what was not completed"
+        setup.notes["done"].append((note.key, note.text))
+        one.clear_follow_up(note)
+
+
+def what_followed(setup: Setup, one: SourceCoordinator) -> object:
+    """Do what is left, as the source's next supplier task does it; return all that was ever done, and what is left."""
+    follow_up(setup, one)
+    return sorted(set(setup.notes["done"])), list(one.follow_ups())
+
+
 ENDING = (
     Operation("complete with blocks", ending),
     Operation("close with blocks", ending, passes=3),
@@ -114,6 +143,9 @@ ENDING = (
     Operation("complete and get the next", fused),
     Operation("save large progress", saving),
 )
+
+
+FOLLOWING = (Operation("complete, and what follows it", following, counts=what_followed),)
 
 
 def half_done(setup: Setup) -> Any:

@@ -37,6 +37,7 @@ class Setup:
     :param settings: of the coordinator.
     :param passes: after how many closes a partition is completed; ``None`` when its work completes it.
     :param steps: how often one pass over a partition saves its progress.
+    :param then: what follows each completion.
     """
 
     store: PartitionStore
@@ -45,6 +46,7 @@ class Setup:
     settings: dict[str, Any]
     passes: int | None = None
     steps: int = 2
+    then: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     """What the task keeps for its next try, as in XCom."""
     attempts: Iterator[int] = field(default_factory=count)
@@ -72,7 +74,7 @@ class Setup:
     def end(self, one: SourceCoordinator, lease: Lease) -> None:
         """End the pass with its last block."""
         if self.passes is None:
-            one.complete(lease, [self.block(lease, "end")])
+            one.complete(lease, [self.block(lease, "end")], then=self.then)
         else:
             one.close(lease, MINUTE, {"step": 0}, [self.block(lease, "end")])
 

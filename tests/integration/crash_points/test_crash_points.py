@@ -13,6 +13,7 @@ from tests.integration.crash_points.killable import Opens
 from tests.integration.crash_points.operations import (
     ACTING,
     ENDING,
+    FOLLOWING,
     HAUNTED,
     SUPPLYING,
     SWEEPING,
@@ -56,6 +57,14 @@ def test_s12_an_owner_killed_at_any_call_publishes_each_block_once(
     assert on_store(operation, task).at_every_call() >= 1
 
 
+@pytest.mark.parametrize("task", ["task", "other"])
+@every(FOLLOWING)
+def test_s27_killed_at_any_call_what_follows_is_done_and_never_before(
+    on_store: RunsAll, operation: Operation, task: str
+) -> None:
+    assert on_store(operation, task).at_every_call() >= 3
+
+
 @every(TAKING_OVER)
 def test_l2_a_take_over_killed_at_any_call_is_made_good(on_store: RunsAll, operation: Operation) -> None:
     assert on_store(operation).at_every_call() >= 1
@@ -78,13 +87,13 @@ def test_s3_an_action_killed_at_any_call_is_done_and_audited_once(on_store: Runs
     assert on_store(operation).at_every_call() >= 2
 
 
-@every(SUPPLYING[1:] + ENDING + TAKING_OVER + SWEEPING + ACTING)
+@every(SUPPLYING[1:] + ENDING + FOLLOWING + TAKING_OVER + SWEEPING + ACTING)
 def test_s6_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
     Crashes(operation, in_memory, clock).after_every_lost_answer()
 
 
 @pytest.mark.slow
-@every((SUPPLYING[-1], ENDING[1], ENDING[-1]))
+@every((SUPPLYING[-1], ENDING[1], ENDING[-1], *FOLLOWING))
 def test_l1_killed_at_any_request_to_the_vendors_own_engine(
     dynamodb_itself: Opens, clock: FakeClock, operation: Operation
 ) -> None:

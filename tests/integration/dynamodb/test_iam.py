@@ -55,7 +55,9 @@ def work(run: Run) -> None:
     lease = flights.get_next_partition(hint=flights.claimable()[0])
     lease = flights.save_progress_state(flights.renew(lease), {"text": "too large for the partition's item" * 100})
     following = flights.complete_and_get_next(lease, [Block("clean", "/out/1", "0" * 64, 1, 1)])
-    flights.close(following, reopen_after=timedelta(seconds=1))
+    flights.close(following, reopen_after=timedelta(seconds=1), then="[]")
+    for note in flights.follow_ups():
+        flights.clear_follow_up(note)
     assert flights.get_next_partition()
     run.clock.advance(LEASE * 2)
     assert flights.claimable()

@@ -85,7 +85,7 @@ def _all_of(engine: Engine, table: str) -> Any:
 def test_the_list_in_data_prepper_s_documentation_is_recognised(moto: Engine, user: User, made: str) -> None:
     with user.allowed(OF_DATA_PREPPER) as client:
         findings = looked(moto, made, client)
-    assert wrong(findings) == {"dynamodb:BatchGetItem", "dynamodb:UpdateItem", "policy"}
+    assert wrong(findings) == {"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:UpdateItem", "policy"}
     assert findings["policy"].found.startswith("these are the permissions that Data Prepper documents")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,9 +25,10 @@ from airflow_coordination.spark import (
     PostgresSink,
     Publish,
     delivery,
+    drain,
     read_completed,
 )
-from tests.integration.spark.one_partition import coordinator, run, store
+from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
 __all__ = ["coordinator", "run", "store"]
 
@@ -193,6 +194,27 @@ def test_scenario_42_giving_up_counts_nothing(deliver, journal, coordinator):
     found = deliver(ROWS, {"search": Journal(str(journal), away=True)}, on_negative="give up")
     assert found["drained"].given_up == 1
     assert (coordinator.partition("p").failures, coordinator.partition("p").status) == (0, PartitionStatus.UNASSIGNED)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given_up", "said"),
+    [
+        ({"on_negative": "give up"}, 1, None),
+        ({"acknowledgment_timeout": timedelta(milliseconds=1)}, 0, "it took longer than acknowledgment_timeout, 0.001"),
+    ],
+)
+def test_scenario_42_the_settings_of_the_task_say_it_for_all_deliveries(
+    store, coordinator, spark, journal, output_root, settings, given_up, said
+):
+    def main(spark, lease):
+        records = spark.createDataFrame(ROWS, "k bigint, v string")
+        lease.deliver(records, "k", {"search": Journal(str(journal), away=True)})
+        return Complete()
+
+    told = replace(FAST, **settings)
+    drained = drain(main, store=store, source="s", spark=spark, output_root=output_root, settings=told)
+    assert (drained.given_up, drained.failed) == (given_up, 1 - given_up)
+    assert said is None or said in coordinator.partition("p").last_error
 
 
 def test_s13_no_progress_is_saved_over_a_negative_delivery(run, journal, coordinator):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-NO_ACCOUNTING = ("ALTER TABLE coordination_partitions DROP COLUMN accounting",)
+NO_FOLLOW_UPS = ("DROP TABLE coordination_follow_ups",)
+"""Schema 5."""
+NO_ACCOUNTING = (*NO_FOLLOW_UPS, "ALTER TABLE coordination_partitions DROP COLUMN accounting")
 """Schema 4."""
 NO_PAUSES = (
     *NO_ACCOUNTING,

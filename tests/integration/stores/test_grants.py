@@ -37,9 +37,10 @@ def works(store: PartitionStore) -> None:
     lease = c.get_next_partition(hint=c.claimable()[0])
     assert lease is not None
     lease = c.save_progress_state(c.renew(lease), {"row": 1}, [BLOCK])
-    following = c.complete_and_get_next(lease)
+    following = c.complete_and_get_next(lease, then="{}")
     assert following is not None
-    c.close(following, reopen_after=SOON)
+    c.close(following, reopen_after=SOON, then="{}")
+    c.clear_follow_up(next(c.follow_ups()))
     c.fail(_next(c), "broken", retry_after=SOON)
     c.give_up(_next(c))
     short = SourceCoordinator(store, "flights", "h/d/r/t/1/1", ownership_timeout=timedelta(milliseconds=1))
@@ -69,6 +70,7 @@ def reads(store: PartitionStore) -> None:
     assert sum(c.counts().values())
     assert c.outlook().completed
     c.claimable()
+    assert len(list(c.follow_ups())) == 1
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
     assert c.history(head.key)[-1].owner
@@ -113,7 +115,8 @@ class Place:
 
     def clear(self) -> None:
         schema = quote_name(self.schema)
-        tables = [f"{schema}.coordination_{name}" for name in ("partitions", "heads", "sources", "audit", "history")]
+        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups")
+        tables = [f"{schema}.coordination_{name}" for name in names]
         self.sql(f"TRUNCATE {', '.join(tables)}")
 
 
@@ -211,10 +214,12 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
         assert well["permissions"].remedy == ""
     lacking = findings(place, SqlRole.READER, SqlRole.WORKER)["permissions"]
     assert lacking.verdict is Verdict.WRONG
-    assert "INSERT on coordination_audit, INSERT on coordination_heads, INSERT on coordination_history" in lacking.found
+    assert (
+        "INSERT on coordination_audit, INSERT on coordination_follow_ups, INSERT on coordination_heads" in lacking.found
+    )
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
-    assert "more than it needs: DELETE on coordination_history, INSERT on coordination_audit" in much.found
+    assert "more than it needs: DELETE on coordination_follow_ups, DELETE on coordination_history, INSERT" in much.found
     assert much.remedy == "Revoke what it does not need"
 
 

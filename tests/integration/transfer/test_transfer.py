@@ -303,6 +303,19 @@ def test_only_a_paused_source_at_rest_is_exported(opened: Open, clock: FakeClock
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_s27_what_is_left_to_be_done_is_done_before_a_source_moves(
+    opened: Open, clock: FakeClock, tmp_path: Path
+) -> None:
+    c = coordinator(opened("memory"), clock)
+    c.create_partitions(["k"])
+    c.complete(held(c, "k"), then="[]")
+    c.pause(by="ana", why="moves")
+    with pytest.raises(PartitionUpdateError, match=r"airflow coordination finish-actions --source flights"):
+        export(c, tmp_path / "export")
+    c.clear_follow_up(next(c.follow_ups()))
+    assert export(c, tmp_path / "export") == 1
+
+
 def test_a_supplier_that_runs_is_waited_for(opened: Open, clock: FakeClock, tmp_path: Path) -> None:
     c = coordinator(opened("sqlite"), clock)
     c.create_partitions(["a"])

@@ -130,7 +130,7 @@ MUTANTS = (
     ),
     Mutant(
         "a redirection is followed",
-        "sinks.http",
+        "sinks.http_request",
         "urllib.request.build_opener(_NoRedirection)",
         "urllib.request.build_opener()",
         "S13: a page for logging in is taken for a delivery",

@@ -113,8 +113,8 @@ MUTANTS = (
     Mutant(
         "close keeps progress it was not given",
         _REQUESTS,
-        "delay=delay, progress=self.progress, generation",
-        "delay=delay, progress=KEEP if self.progress is None else self.progress, generation",
+        "            progress=self.progress,\n",
+        "            progress=KEEP if self.progress is None else self.progress,\n",
         "S12: a pass that should start fresh leaves rows out",
     ),
     Mutant(

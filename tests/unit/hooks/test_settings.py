@@ -30,6 +30,14 @@ def test_an_argument_that_is_not_given_changes_nothing():
     assert merge_settings({"max_failures": "7"}, {"max_failures": None}).max_failures == 7
 
 
+def test_what_becomes_of_a_negative_delivery_is_a_word(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__COORDINATION__ON_NEGATIVE", "give up")
+    monkeypatch.setenv("AIRFLOW__COORDINATION__ACKNOWLEDGMENT_TIMEOUT", "60")
+    merged = merge_settings({}, {"on_negative": None})
+    assert (merged.on_negative, merged.acknowledgment_timeout) == ("give up", timedelta(minutes=1))
+    assert merge_settings({}, {"on_negative": "fail"}).on_negative == "fail"
+
+
 def test_an_empty_no_progress_timeout_switches_the_watch_off(monkeypatch):
     monkeypatch.setenv("AIRFLOW__COORDINATION__NO_PROGRESS_TIMEOUT", "")
     assert merge_settings({}, {}).no_progress_timeout is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -51,12 +52,29 @@ def test_a_maximum_is_a_whole_number_above_zero(name: str, value: Any) -> None:
     assert (refused.value.field, refused.value.value) == (name, value)
 
 
-@pytest.mark.parametrize("name", ["ownership_timeout", "max_retry_delay", "no_progress_timeout", "request_deadline"])
+@pytest.mark.parametrize(
+    "name",
+    ["ownership_timeout", "max_retry_delay", "no_progress_timeout", "request_deadline", "acknowledgment_timeout"],
+)
 @pytest.mark.parametrize("value", [timedelta(0), timedelta(seconds=-1), 600])
 def test_a_timer_is_a_duration_above_zero(name: str, value: Any) -> None:
     with pytest.raises(InvalidInputError) as refused:
         Settings(**{name: value})
     assert (refused.value.field, refused.value.value) == (name, value)
+
+
+def test_a_delivery_that_was_not_positive_has_two_ways_out() -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings(on_negative="close")
+    said = "on_negative='close': is no way to end a tenure. Give 'fail' or 'give up'"
+    assert str(refused.value) == said
+
+
+def test_a_driver_of_the_version_before_understands_a_hand_over_that_says_nothing_new() -> None:
+    settings = json.loads(HAND_OVER.to_json())["settings"]
+    assert not {"acknowledgment_timeout", "on_negative"} & settings.keys()
+    told = replace(HAND_OVER, settings=Settings(acknowledgment_timeout=timedelta(minutes=5), on_negative="give up"))
+    assert HandOver.from_json(told.to_json()) == told
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ def leased(**arguments):
     ("make", "message"),
     [
         (lambda: leased(on_empty="fail"), "on_empty='fail': is not a choice. Give one of success, skip"),
+        (lambda: leased(on_negative="close"), "on_negative='close': is not a choice. Give one of fail, give up"),
         (lambda: leased(on_clear="maybe"), "on_clear='maybe': is not a choice. Give one of explain, reset"),
         (
             lambda: leased(max_leases=0),

@@ -10,8 +10,18 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, Kind
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutHeads, TenureEnded
-from airflow_coordination.stores.sql.columns import AUDIT, GIVEN_OF_HEAD, HEAD, HEAD_KEY_COLUMNS, HEADS, HISTORY, TENURE
+from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, TenureEnded
+from airflow_coordination.stores.sql.columns import (
+    AUDIT,
+    FOLLOW_UP,
+    FOLLOW_UPS,
+    GIVEN_OF_HEAD,
+    HEAD,
+    HEAD_KEY_COLUMNS,
+    HEADS,
+    HISTORY,
+    TENURE,
+)
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText
 
@@ -52,7 +62,17 @@ def _audit(dialect: Dialect, *, inside: bool) -> str:
         SELECT :source, :key, {dialect.now}, :action, :by, :why, :op {"FROM done" if inside else ""}"""
 
 
-_STATEMENT_OF: Final[dict[type, _Statement]] = {PutHeads: _put_heads, EmptyHeads: _empty_heads, Audit: _audit}
+def _put_follow_up(dialect: Dialect, *, inside: bool) -> str:
+    return f"""INSERT INTO {FOLLOW_UPS} ({FOLLOW_UP})
+        SELECT :source, :key, :token, :op, :follow_up, {dialect.now} {"FROM done" if inside else ""}"""
+
+
+_STATEMENT_OF: Final[dict[type, _Statement]] = {
+    PutHeads: _put_heads,
+    EmptyHeads: _empty_heads,
+    Audit: _audit,
+    PutFollowUp: _put_follow_up,
+}
 
 
 def beside(dialect: Dialect, step: StepText, kinds: tuple[type, ...], done: str = "done") -> str:
@@ -81,6 +101,20 @@ def list_audit(_: Dialect) -> str:
     """Return the statement that lists a partition's actions, oldest first."""
     return f"""SELECT source_partition_key, at, action, acted_by, why FROM {AUDIT}
         WHERE source_identifier = :source AND source_partition_key = :key ORDER BY number"""
+
+
+def list_follow_ups(_: Dialect, *, one_key: bool, after: bool) -> str:
+    """Return the statement that lists notes of what follows endings, of one partition or of a source."""
+    wanted = "AND source_partition_key = :key" if one_key else ""
+    behind = "AND (source_partition_key, token, op) > (:after_key, :after_token, :after_op)" if after else ""
+    return f"""SELECT {FOLLOW_UP} FROM {FOLLOW_UPS} WHERE source_identifier = :source {wanted} {behind}
+        ORDER BY source_partition_key, token, op LIMIT :limit"""
+
+
+def clear_follow_up(_: Dialect) -> str:
+    """Return the statement that takes a note away."""
+    return f"""DELETE FROM {FOLLOW_UPS} WHERE source_identifier = :source AND source_partition_key = :key
+        AND token = :token AND op = :op RETURNING 1"""
 
 
 def list_history(_: Dialect, *, one_key: bool) -> str:

@@ -9,26 +9,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from airflow_coordination.stores.sql.migrations.tables import give_rights_like_partitions, text_in_byte_order
+
 revision = "0004"
 down_revision = "0003"
-
-_FOLLOW = """
-DO $$ DECLARE role record; BEGIN
-    FOR role IN SELECT DISTINCT grantee, privilege_type FROM information_schema.role_table_grants
-        WHERE table_schema = current_schema() AND table_name = 'coordination_partitions'
-        AND privilege_type IN ('SELECT', 'UPDATE') AND grantee <> current_user
-    LOOP
-        EXECUTE format('GRANT %s ON coordination_history TO %s',
-            CASE role.privilege_type WHEN 'SELECT' THEN 'SELECT' ELSE 'INSERT, DELETE' END,
-            CASE role.grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(role.grantee) END);
-    END LOOP;
-END $$
-"""
-
-
-def _text_in_byte_order() -> sa.types.TypeEngine[str]:
-    """SQLite compares bytes anyway."""
-    return sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
@@ -37,10 +21,10 @@ def upgrade() -> None:
     op.add_column("coordination_partitions", sa.Column("owner_details", sa.Text))
     op.create_table(
         "coordination_history",
-        sa.Column("source_identifier", _text_in_byte_order(), primary_key=True),
-        sa.Column("source_partition_key", _text_in_byte_order(), primary_key=True),
+        sa.Column("source_identifier", text_in_byte_order(), primary_key=True),
+        sa.Column("source_partition_key", text_in_byte_order(), primary_key=True),
         sa.Column("token", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("nonce", _text_in_byte_order(), primary_key=True),
+        sa.Column("nonce", text_in_byte_order(), primary_key=True),
         sa.Column("partition_owner", sa.Text),
         sa.Column("owner_details", sa.Text),
         sa.Column("acquired_at", sa.BigInteger),
@@ -54,5 +38,4 @@ def upgrade() -> None:
         sa.Column("byte_count", sa.BigInteger, nullable=False),
     )
     op.create_index("coordination_history_by_time", "coordination_history", ["source_identifier", "ended_at"])
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute(_FOLLOW)
+    give_rights_like_partitions("coordination_history")

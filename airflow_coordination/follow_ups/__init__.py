@@ -1,0 +1,20 @@
+"""What follows endings at their source (``then=``): its note in the store, who does it, and the actions there are."""
+
+from airflow_coordination.follow_ups.doing import FollowedUp, follow_up, follow_up_all
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.messages import DeleteMessages
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.protocol import Carried, SourceAction
+from airflow_coordination.follow_ups.url import CallUrl
+
+__all__ = [
+    "CallUrl",
+    "Carried",
+    "DeleteMessages",
+    "DeleteObjects",
+    "FollowUpError",
+    "FollowedUp",
+    "SourceAction",
+    "follow_up",
+    "follow_up_all",
+]

@@ -1,0 +1,21 @@
+"""The error of what follows endings."""
+
+from __future__ import annotations
+
+from airflow_coordination.leases.errors import CoordinationError
+
+
+class FollowUpError(CoordinationError):
+    """Something at the source could not be done; its note stays, and it is tried again.
+
+    :param what: what was to be done, with the place.
+    :param problem: the problem with it.
+    :param remedy: the way out.
+    """
+
+    def __init__(self, what: str, problem: str, remedy: str) -> None:
+        super().__init__(what, problem, remedy)
+        self.what, self.problem, self.remedy = what, problem, remedy
+
+    def __str__(self) -> str:
+        return f"Cannot {self.what}: {self.problem}. {self.remedy}"

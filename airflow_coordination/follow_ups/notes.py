@@ -1,0 +1,105 @@
+"""From what ``then=`` was given to the text of a note, and back. A long one is a file, of which the note has the place.
+
+The file is below the output root, outside of the attempts: nothing collects it, and it is deleted when all is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.messages import DeleteMessages
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.protocol import SourceAction
+from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.leases.errors import InvalidInputError, SettingsError
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.follow_up import MAX_BYTES
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.outputs.layout import partition_directory
+from airflow_coordination.outputs.storage import delete, join, read_bytes, write_bytes
+
+Then = SourceAction | Sequence[SourceAction] | None
+KINDS: Final[dict[str, type[SourceAction]]] = {each.kind: each for each in (DeleteObjects, DeleteMessages, CallUrl)}
+LISTS: Final = "_follow_ups"
+"""The directory of long notes below an output root."""
+_MAX_FILE, _MAX_DEPTH = 64 * 1024 * 1024, 8
+
+
+def actions_of(then: Then) -> tuple[SourceAction, ...]:
+    """Return what ``then=`` was given, one after the other.
+
+    :raises InvalidInputError: for anything that is none of the actions there are.
+    """
+    given: Any = [] if then is None else then if isinstance(then, list | tuple) else [then]
+    for each in given:
+        if type(each) not in KINDS.values():
+            names = ", ".join(sorted(kind.__name__ for kind in KINDS.values()))
+            raise InvalidInputError("then", each, "is nothing to do at a source", f"Give one or several of: {names}")
+    return tuple(given)
+
+
+def note_of(then: Then, partition: Partition, fence: Fence, output_root: str | None) -> str | None:
+    """Return the text of a note, ``None`` when there is nothing to do.
+
+    :param partition: as it is when it ends.
+    :param fence: of the tenure.
+    :param output_root: where a note that is too long for the store is written.
+    :raises SettingsError: when it is too long, and there is no such place.
+    :raises OutputError: when it cannot be written there, or a storage cannot be asked.
+    """
+    actions = [action.pinned(partition) for action in actions_of(then)]
+    if not actions:
+        return None
+    text = json.dumps([{"kind": each.kind, **each.to_json()} for each in actions], separators=(",", ":"))
+    content = text.encode()
+    if len(content) <= MAX_BYTES:
+        return text
+    if output_root is None:
+        problem = f"then= is {len(content):,} bytes of JSON, of which {MAX_BYTES:,} fit into the store"
+        raise SettingsError("output_root", None, problem, "Set it, so that the list has a place, or name less")
+    address = join(output_root, LISTS, partition_directory(partition.source, partition.key), f"{fence}.json")
+    write_bytes(address, content)
+    return json.dumps({"file": address, "digest": _digest(content)}, separators=(",", ":"))
+
+
+def actions_in(text: str) -> list[SourceAction]:
+    """Return what a note says.
+
+    :raises FollowUpError: when this code does not understand it, or its file is missing or is not what was written.
+    """
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict):
+            found = parse(_content(found["file"], found["digest"]), max_bytes=_MAX_FILE, max_depth=_MAX_DEPTH)
+        return [KINDS[each["kind"]].from_json(each) for each in found]
+    except (KeyError, TypeError, ValueError) as error:
+        remedy = "Use the version of this package that has written it, or a newer one"
+        raise FollowUpError("read a follow-up", f"it is not understood ({error!r})", remedy) from error
+
+
+def forget_file(text: str) -> None:
+    """Delete the file of a note that is done, if it has one."""
+    found = json.loads(text)
+    if isinstance(found, dict):
+        delete(found["file"])
+
+
+def _content(address: str, digest: str) -> bytes:
+    try:
+        content = read_bytes(address)
+    except FileNotFoundError as error:
+        remedy = "Look whether the output root was moved or cleaned by hand"
+        raise FollowUpError("read a follow-up", f"its list at {address} is not there", remedy) from error
+    if _digest(content) != digest:
+        remedy = "Restore it, or do by hand what it says"
+        raise FollowUpError("read a follow-up", f"its list at {address} was changed since", remedy)
+    return content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

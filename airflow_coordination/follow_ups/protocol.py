@@ -1,0 +1,54 @@
+"""What ``then=`` takes: something to do at the source when a partition has ended well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from airflow_coordination.leases.partition import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What came of an action.
+
+    :param done: of how many things it is done; what somebody else has done already counts.
+    :param left_alone: what was left as it is because it is another thing now, each in a few words.
+    """
+
+    done: int = 0
+    left_alone: tuple[str, ...] = ()
+
+    def __add__(self, other: Carried) -> Carried:
+        """Return both together."""
+        return Carried(self.done + other.done, self.left_alone + other.left_alone)
+
+
+class SourceAction(Protocol):
+    """Something that is done after an accepted ending, at least once; so it may be done twice, and never by halves.
+
+    A value that JSON can hold, without secrets: everybody who may read the store reads it.
+    """
+
+    kind: ClassVar[str]
+    """What it is called in a note."""
+
+    def pinned(self, partition: Partition) -> SourceAction:
+        """Return the action on exactly what is there when the partition ends.
+
+        :param partition: whose payload may say which versions were listed.
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its arguments."""
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> SourceAction:
+        """Return what :meth:`to_json` gave."""
+
+    def carry_out(self) -> Carried:
+        """Do it, or what is left of it.
+
+        :raises CoordinationError: when not all could be done; it is tried again, as a whole.
+        """

@@ -1,0 +1,68 @@
+"""Telling somebody by HTTP that a partition has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, ClassVar, Final
+
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.sinks.http_address import check_address
+from airflow_coordination.sinks.http_request import RequestRefusedError, post
+from airflow_coordination.sinks.patience import TransientError, patient
+
+_ANSWER_WITHIN: Final = 30.0
+_RETRY_FOR: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class CallUrl:
+    """Posts ``{"source": …, "partition": …, "body": …}`` as JSON to a URL; an answer from 200 to 299 is done.
+
+    It may be called twice, so the other side has to take the same words for the same thing. There is no place for a
+    secret here, because the store keeps it all: let the network or a proxy say who is asking.
+
+    :param url: ``http://`` or ``https://``, without a user's name or password.
+    :param body: what else to say, as JSON.
+    :raises InvalidInputError: when the URL cannot be used.
+    """
+
+    url: str
+    body: Any = None
+    partition: tuple[str, str] | None = field(default=None, repr=False)
+    kind: ClassVar[str] = "call url"
+
+    def __post_init__(self) -> None:
+        check_address(self.url)
+
+    def pinned(self, partition: Partition) -> CallUrl:
+        """Return the call for a partition."""
+        return CallUrl(self.url, self.body, (partition.source, partition.key))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is posted, and where."""
+        return {"url": self.url, "body": self.body, "partition": self.partition}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> CallUrl:
+        """Return the call that was noted."""
+        return cls(found["url"], found["body"], tuple(found["partition"]))
+
+    def carry_out(self) -> Carried:
+        """Post it.
+
+        :raises FollowUpError: when the answer is another one.
+        """
+        source, key = self.partition or ("", "")
+        content = json.dumps({"source": source, "partition": key, "body": self.body}).encode()
+        headers = {"Content-Type": "application/json"}
+        try:
+            patient(_RETRY_FOR)(post, self.url, content, headers, _ANSWER_WITHIN)
+        except (TransientError, RequestRefusedError) as error:
+            remedy = "Look whether it takes a POST of JSON from here"
+            raise FollowUpError(f"call {self.url}", str(error), remedy) from error
+        return Carried(1)

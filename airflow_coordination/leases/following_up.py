@@ -1,0 +1,59 @@
+"""What follows accepted endings at their source, and who does it (promise S27).
+
+Data Prepper deletes an S3 object, or a message, in a callback of the process that has read it, and what that process
+does not live to do is never done. Here the commit of the ending notes it. Whoever reads the note may do what it says,
+and takes it away afterwards by the operation that wrote it: done at least once for an accepted ending, never without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.port import follow_ups_of
+
+_PAGE: Final = 100
+
+
+class FollowingUp(Participant):
+    """The part of :class:`SourceCoordinator` that knows what is still to be done after endings."""
+
+    def follow_ups(self, key: str | None = None) -> Iterator[FollowUp]:
+        """Yield what is still to be done, by key and then in the order of the endings.
+
+        :param key: of one partition only.
+        """
+        wanted, after = (None if key is None else check_key(key)), None
+        while True:
+            read = partial(follow_ups_of, self.store, self._source_id, wanted, _PAGE, after)
+            page = self._settler.repeat("read the follow-ups", read)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1]
+
+    def clear_follow_up(self, done: FollowUp) -> None:
+        """Take a note away, because all that it says is done. Repeated, it changes nothing.
+
+        :param done: as it was read.
+        """
+        self._settler.repeat("clear a follow-up", lambda: self.store.clear_follow_up(done))
+
+    def count_follow_up(self, *, done: bool) -> None:
+        """Count that what a note says was done, or could not be."""
+        self._count(Metric.FOLLOWED_UP if done else Metric.FOLLOW_UP_ERRORS)
+
+    def check_follow_ups(self) -> None:
+        """Refuse a note where the store comes from elsewhere and would lose it.
+
+        :raises SettingsError: naming the store.
+        """
+        if not hasattr(self.store, "follow_ups"):
+            problem = "comes from elsewhere and keeps no follow-ups"
+            raise SettingsError("store", self.store.description, problem, "Leave then= out, or use another store")

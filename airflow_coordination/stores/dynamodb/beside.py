@@ -1,0 +1,51 @@
+"""The part of the store that has what lies beside the partitions: head records, follow-ups, people's actions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.stores.dynamodb import follow_ups, heads, records
+from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.schema_version import StoreFacts
+
+
+class Beside(ABC):
+    """Items under identifiers that no source can have."""
+
+    table: Table
+
+    @abstractmethod
+    def _ready(self) -> StoreFacts:
+        """Return the store's facts, having checked its schema once in this process."""
+
+    def heads(
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        after_dataset: str | None = None,
+    ) -> Sequence[HeadRecord]:
+        """Return head records by key in byte order, then by dataset."""
+        self._ready()
+        return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
+
+    def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
+        """Return notes of what follows endings, by key in byte order, then by token and operation."""
+        self._ready()
+        return follow_ups.follow_ups(self.table, source, key, after, limit)
+
+    def clear_follow_up(self, done: FollowUp) -> None:
+        """Take a note of what follows an ending away."""
+        self._ready()
+        follow_ups.clear_follow_up(self.table, done)
+
+    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first."""
+        self._ready()
+        return records.audit(self.table, source, key)

@@ -1,0 +1,70 @@
+"""Notes of what follows endings: items of their own, never under TTL, gone when they are done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import ConditionBase, Key
+
+from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.fields import FOLLOW_UP_FIELDS
+from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed
+from airflow_coordination.stores.dynamodb.keys import FOLLOW_UPS, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.requests import Table
+
+_STORED: Final = {field.name: field.stored for field in FOLLOW_UP_FIELDS}
+
+
+def follow_up_item(note: FollowUp, now: datetime) -> dict[str, Any]:
+    """Return the item of a note that is written now."""
+    return {
+        **_key(note),
+        READABLE_KEY: note.key,
+        _STORED["token"]: note.token,
+        _STORED["op"]: note.op,
+        _STORED["text"]: note.text,
+        _STORED["noted_at"]: to_micros(now),
+    }
+
+
+def follow_ups(table: Table, source: str, key: str | None, after: FollowUp | None, limit: int) -> list[FollowUp]:
+    """Return notes by key in byte order, then by token and operation."""
+    first, end = parts_between(key) if key is not None else (None, None)
+    condition: ConditionBase = Key(SOURCE).eq(belonging(source, FOLLOW_UPS))
+    last = _key(after)[KEY] if after is not None else None
+    if first is not None:
+        condition &= Key(KEY).between(max(first, last or first), end)
+    elif last is not None:
+        condition &= Key(KEY).gt(last)
+    call = Call("read the follow-ups", key or "", writes=False)
+    pages = table.pages(call, None, ConsistentRead=True, **query(condition))
+    found = (_decoded(source, item) for page in pages for item in page if item[KEY] != last)
+    return list(islice(found, limit))
+
+
+def clear_follow_up(table: Table, done: FollowUp) -> None:
+    """Take a note away; a key that is not there any more is no error."""
+    table.send(Call("clear a follow-up", done.key), "delete_item", TableName=table.name, Key=typed(_key(done)))
+
+
+def _key(note: FollowUp) -> dict[str, str]:
+    return {
+        SOURCE: belonging(note.source, FOLLOW_UPS),
+        KEY: part_key(note.key, f"{note.token:019}|{note.op}"),
+    }
+
+
+def _decoded(source: str, item: Item) -> FollowUp:
+    return FollowUp(
+        source,
+        item[READABLE_KEY],
+        int(item[_STORED["token"]]),
+        item[_STORED["op"]],
+        item[_STORED["text"]],
+        from_micros(int(item[_STORED["noted_at"]])),
+    )

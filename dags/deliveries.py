@@ -1,0 +1,50 @@
+"""Files that arrive in a folder, are delivered to several places, and are deleted when all their records are there.
+
+``create_partitions`` makes a partition of every file that is new, and does what drivers that died have left: a file
+whose records were delivered is deleted, whoever lives to do it. ``deliver`` reads a file, publishes the flights, writes
+those of one carrier as JSON lines beside, and sets malformed lines aside; the file goes only when every record is
+accounted for.
+
+It reads the folder that the Airflow variable ``flights_inbox`` names (by default ``data/inbox`` beside the DAGs folder,
+or for example ``s3://bucket/inbox``) and publishes below ``[coordination] output_root``.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, Variable
+
+from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.sources import object_listing
+
+DAGS = Path(__file__).resolve().parent
+EXPORT = DAGS.parent / "data" / "united"
+
+
+def inbox(state):
+    """Make a partition of every CSV file in the inbox that was not there before."""
+    where = Variable.get("flights_inbox", default=str(DAGS.parent / "data" / "inbox"))
+    return object_listing(where, scan=timedelta(0), exclude_suffix=[".part", ".crc"])(state)
+
+
+with DAG(
+    "deliveries",
+    schedule="*/10 * * * *",
+    catchup=False,
+    max_active_runs=1,
+    default_args={"retries": 3, "retry_delay": timedelta(seconds=10)},
+    doc_md=__doc__,
+):
+    create = CreatePartitionsOperator(task_id="create_partitions", source="deliveries", supplier=inbox)
+    ready = PartitionsSensor(task_id="ready", source="deliveries", max_hints=2)
+    deliver = LeasedSparkSubmitOperator.partial(
+        task_id="deliver",
+        source="deliveries",
+        application=str(DAGS / "deliveries_job.py"),
+        application_args=["{{ var.value.get('flights_export', '" + str(EXPORT) + "') }}"],
+        conn_id="spark_default",
+        max_leases=None,
+    ).expand(hint=ready.output)
+    create >> ready

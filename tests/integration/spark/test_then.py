@@ -1,0 +1,152 @@
+"""``then=`` on real Spark: what follows is done after the ending, by whoever lives to do it (promise S27)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.follow_ups import follow_up_all
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.spark import Close, Complete, DeleteObjects, GiveUp, Publish, drain, read_completed
+from airflow_coordination.stores import open_store
+
+pytestmark = pytest.mark.spark
+ROWS = '{"id": 1, "x": 1}\n{"id": 2, "x": 2}\n'
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    made = [folder / f"{name}.json" for name in "abc"]
+    for file in made:
+        file.write_text(ROWS)
+    return made
+
+
+@pytest.fixture
+def one(files) -> SourceCoordinator:
+    coordinator = SourceCoordinator(open_store("memory://"), "s", "a person")
+    coordinator.create_partitions([PartitionIdentifier(file.stem, payload={"path": str(file)}) for file in files])
+    return coordinator
+
+
+@pytest.fixture
+def run(spark, one, output_root):
+    return lambda main, **more: drain(
+        main, store=one.store, source="s", spark=spark, output_root=output_root, max_leases=None, **more
+    )
+
+
+def deliver(spark, lease):
+    records = spark.read.json(lease.partition.payload["path"], schema="id long, x long")
+    assert lease.deliver(records, "id", {"clean": Publish("clean")}).positive
+    return Complete(then=DeleteObjects(lease.partition.payload["path"]))
+
+
+def test_objects_go_after_their_records_are_published(spark, run, one, files, output_root) -> None:
+    drained = run(deliver)
+    assert drained.completed == 3
+    assert not any(file.exists() for file in files)
+    assert list(one.follow_ups()) == []
+    assert read_completed(spark, store=one.store, source="s", dataset="clean").count() == 6
+
+
+def test_nothing_goes_when_a_partition_does_not_end_well(run, one, files) -> None:
+    def main(spark, lease):
+        then = DeleteObjects(lease.partition.payload["path"])
+        if lease.key == "a":
+            return GiveUp("not now")
+        if lease.key == "b":
+            raise ValueError("boom")
+        with lease.publish("clean") as block:
+            spark.read.json(lease.partition.payload["path"]).write.parquet(block.path)
+        Path(block.path, "_manifest.json").unlink()
+        return Complete(then=then)
+
+    run(main)
+    assert all(file.exists() for file in files)
+    assert list(one.follow_ups()) == []
+    assert one.counts()[PartitionStatus.COMPLETED] == 0
+
+
+def test_what_cannot_be_done_now_does_not_undo_the_ending(run, one, files, monkeypatch, caplog) -> None:
+    from airflow_coordination.follow_ups import objects
+
+    denied = lambda *_: objects.Carried(1) / 0  # noqa: E731
+    monkeypatch.setattr(DeleteObjects, "carry_out", denied)
+    assert run(deliver).completed == 3
+    assert [note.key for note in one.follow_ups()] == ["a", "b", "c"]
+    assert "Partition 'a' has ended, and what follows is left for later" in caplog.text
+    monkeypatch.undo()
+    assert follow_up_all(one).done == 3
+    assert not any(file.exists() for file in files)
+
+
+def test_a_close_deletes_what_its_pass_has_read(run, one, files) -> None:
+    from datetime import timedelta
+
+    path = str(files[0])
+
+    def main(spark, lease):
+        return Close(timedelta(days=1), {"read": 1}, then=DeleteObjects(path))
+
+    run(main)
+    assert not files[0].exists()
+    assert one.counts()[PartitionStatus.CLOSED] == 3
+
+
+DRIVER = """
+import os, signal, sys
+from airflow_coordination.follow_ups import objects
+from airflow_coordination.outputs import file_marks
+from tests.integration.spark.test_then import deliver_all
+at = int(sys.argv[4])
+done = 0
+def die_at(address, meant, delete=file_marks.delete_marked):
+    global done
+    if done == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    done += 1
+    return delete(address, meant)
+objects.delete_marked = die_at
+objects.side_by_side = lambda ask, each: [ask(one) for one in each]
+deliver_all(*sys.argv[1:4])
+"""
+
+
+def deliver_all(store: str, folder: str, root: str) -> None:
+    """Complete one partition of all files, in a driver of its own."""
+    from pyspark.sql import SparkSession
+
+    def main(spark, lease):
+        paths = sorted(str(path) for path in Path(folder).iterdir())
+        with lease.publish("clean") as block:
+            spark.read.json(paths).write.parquet(block.path)
+        return Complete(then=DeleteObjects(paths))
+
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    drain(main, store=store, source="s", spark=spark, output_root=root)
+
+
+def test_a_driver_killed_in_the_middle_leaves_the_rest_to_others(tmp_path, files) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    store.setup()
+    one = SourceCoordinator(store, "s", "a person")
+    one.create_partitions(["k"])
+    arguments = [url, str(files[0].parent), str(tmp_path / "out"), "1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    died = subprocess.run([sys.executable, "-c", DRIVER, *arguments], env=environment, capture_output=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()[-3000:]
+    assert [file.exists() for file in files] == [False, True, True]
+    [partition] = one.partitions()
+    assert partition.status is PartitionStatus.COMPLETED
+    assert follow_up_all(one).done == 1
+    assert not any(file.exists() for file in files)
+    assert list(one.follow_ups()) == []

@@ -1,0 +1,110 @@
+"""Mutants of what follows endings at their source (S27)."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+
+def _doing(test: str) -> Tested:
+    return Tested(f"tests/unit/follow_ups/test_doing.py::test_{test}")
+
+
+def _objects(test: str) -> Tested:
+    return Tested(f"tests/unit/follow_ups/test_objects.py::test_{test}")
+
+
+def _kit(store: str, test: str) -> Tested:
+    name = {"in_memory": "InMemory", "sqlite": "Sqlite"}[store]
+    return Tested(f"tests/conformance/test_{store}.py::Test{name}::test_s27_{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "an ending notes nothing of what follows",
+        "leases.records",
+        "    if w.then is not None:\n",
+        "    if w.then is None and w.op is None:\n",
+        "S27: what follows an ending is never done if its driver dies",
+        _kit("in_memory", "an_ending_notes_what_follows_in_its_own_step"),
+    ),
+    Mutant(
+        "a close loses what follows it",
+        "leases.ending_requests",
+        "            then=self.then,\n",
+        "",
+        "S27: what follows a pass is done by its driver or never",
+        _kit("in_memory", "a_close_may_have_one_and_a_note_that_is_too_long_ends_nothing"),
+    ),
+    Mutant(
+        "PostgreSQL: noted though refused",
+        "stores.sql.statements.records",
+        ':follow_up, {dialect.now} {"FROM done" if inside else ""}',
+        ":follow_up, {dialect.now}",
+        "S27: something follows an ending that was refused",
+        Tested("tests/conformance/test_postgresql.py::TestPostgresql::test_s27_a_refused_ending_notes_nothing"),
+    ),
+    Mutant(
+        "clearing a note clears all of its partition",
+        "stores.sql.statements.records",
+        "        AND token = :token AND op = :op RETURNING 1",
+        "        RETURNING 1",
+        "S27: the note of a later pass goes with that of the one before",
+        _kit("sqlite", "each_pass_has_its_own_note_and_only_the_named_one_goes"),
+    ),
+    Mutant(
+        "a page of notes begins with the last one",
+        "stores.sql.statements.records",
+        "(source_partition_key, token, op) > (",
+        "(source_partition_key, token, op) >= (",
+        "what is left is read for ever",
+        _kit("sqlite", "notes_are_listed_by_key_and_tenure_in_pages"),
+    ),
+    Mutant(
+        "a note goes before it is done",
+        "follow_ups.doing",
+        "    try:\n        carried = sum(",
+        "    coordinator.clear_follow_up(note)\n    try:\n        carried = sum(",
+        "S27: what a process does not live to do is never done",
+        _doing("what_cannot_be_done_stays_and_keeps_nothing_else"),
+    ),
+    Mutant(
+        "whatever is there is deleted",
+        "outputs.file_marks",
+        "        return found.is_of(meant) and _deleted(address, found)\n",
+        "        return _deleted(address, found)\n",
+        "S27: an object that nobody has read is deleted",
+        _objects("what_was_written_again_is_left_alone_and_named"),
+    ),
+    Mutant(
+        "a size says which version it is",
+        "outputs.file_marks",
+        "        return (self.size, self.modified) == (other.size, other.modified)\n",
+        "        return self.size == other.size\n",
+        "S27: an object that was written again with as many bytes is deleted",
+        _objects("what_was_written_again_is_left_alone_and_named"),
+    ),
+    Mutant(
+        "what another machine has is gone",
+        "outputs.file_marks",
+        "            if is_local(address) and not filesystem.isdir(parent(path)):\n",
+        "            if False:\n",
+        "S27: a note is taken away by a machine that does not see the files",
+        _objects("a_directory_of_another_machine_is_not_gone"),
+    ),
+    Mutant(
+        "the version of a listing is not asked for",
+        "follow_ups.objects",
+        '    if isinstance(path, str) and path and "size" in payload:\n',
+        "    if path is payload:\n",
+        "S27: what was written after it was listed, and perhaps not read, is deleted",
+        _objects("a_listing_says_which_version_is_meant"),
+    ),
+    Mutant(
+        "a list that was changed is followed",
+        "follow_ups.notes",
+        "    if _digest(content) != digest:\n",
+        "    if not digest:\n",
+        "S27: others decide what is deleted",
+        _doing("a_list_that_is_not_as_it_was_written_is_not_followed"),
+    ),
+)

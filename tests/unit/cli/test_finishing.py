@@ -1,0 +1,78 @@
+"""What is left to be done after endings, on the command line (promise S27)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from airflow_coordination.follow_ups import DeleteObjects
+from airflow_coordination.follow_ups.notes import note_of
+from tests.unit.cli.conftest import HOSTILE
+
+
+@pytest.fixture
+def left(flights, tmp_path):
+    """Two files whose drivers have died before they were deleted."""
+    files = []
+    for key in ("2013-01", "2013-02"):
+        file = tmp_path / f"{key}.json"
+        file.write_text("records")
+        lease = flights.acquire_partition(key)
+        flights.complete(lease, then=note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
+        files.append(file)
+    return files
+
+
+FINISH = ("finish-actions", "--source", "flights")
+
+
+def test_s27_all_that_is_left_is_done(left, flights, cli):
+    code, out, err = cli(*FINISH, "-o", "json")
+    assert code == 0
+    assert [(row["key"], row["tenure"]) for row in json.loads(out)] == [("2013-01", 1), ("2013-02", 1)]
+    assert "Done: 2 of 2 note(s)." in err
+    assert not any(file.exists() for file in left)
+    assert "Nothing is left to be done after partitions that have ended." in cli(*FINISH)[2]
+
+
+def test_s27_after_one_partition_only(left, flights, cli):
+    assert "Done: 1 of 1 note(s)." in cli(*FINISH, "2013-02")[2]
+    assert [file.exists() for file in left] == [True, False]
+
+
+def test_a_dry_run_changes_nothing(left, flights, cli):
+    code, _, err = cli(*FINISH, "--dry-run")
+    assert (code, "Dry run: would do what 2 note(s) say, with the rights of this process." in err) == (0, True)
+    assert "Dry run: would forget 2 note(s)." in cli(*FINISH, "--forget", "--dry-run")[2]
+    assert all(file.exists() for file in left)
+    assert len(list(flights.follow_ups())) == 2
+
+
+def test_what_fails_stays_and_is_named(left, flights, cli):
+    left[0].write_text("written again")
+    flights.complete(flights.get_next_partition(), then="[{}]")  # the third
+    code, _, err = cli(*FINISH)
+    assert code == 1
+    assert f"Left alone: {left[0]} was written again." in err
+    assert f"Not done for {HOSTILE!a}: Cannot read a follow-up: it is not understood" in err
+    assert "Done: 2 of 3 note(s)." in err
+    assert [note.key for note in flights.follow_ups()] == [HOSTILE]
+
+
+def test_a_note_that_can_never_be_done_is_forgotten(left, flights, cli):
+    code, _, err = cli(*FINISH, "2013-01", "--forget", "--yes")
+    assert (code, "Done: forgot 1 note(s). What they say was not done." in err) == (0, True)
+    assert [note.key for note in flights.follow_ups()] == ["2013-02"]
+    assert all(file.exists() for file in left)
+
+
+def test_s27_show_and_explain_say_what_is_left(left, flights, cli):
+    shown = json.loads(cli("show", "--source", "flights", "2013-01", "-o", "json")[1])
+    [left_to_do] = [row["value"] for row in shown if row["field"] == "to do after 1"]
+    assert str(left[0]) in left_to_do
+    said = cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
+    assert "What was to follow at its source (then=) is not done yet." in said
+    assert "airflow coordination finish-actions 2013-01 --source flights" in said
+    cli(*FINISH)
+    assert "then=" not in cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]

@@ -1,0 +1,164 @@
+"""Notes: what is written, what is read, who does it, and what becomes of one that cannot be done (S27)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, FollowUpError, follow_up_all
+from airflow_coordination.follow_ups.notes import KINDS, LISTS, actions_in, note_of
+from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
+from airflow_coordination.leases.follow_up import MAX_BYTES
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.spark import Close, Complete
+
+
+@pytest.fixture
+def one(store: PartitionStore) -> SourceCoordinator:
+    return SourceCoordinator(store, "s", "me")
+
+
+def acquired(one: SourceCoordinator, key: str) -> Lease:
+    one.create_partitions([PartitionIdentifier(key)])
+    lease = one.acquire_partition(key)
+    assert lease is not None
+    return lease
+
+
+def ended(one: SourceCoordinator, key: str, then, root: str | None = None) -> None:
+    """End a partition with a note, and die before it is done."""
+    lease = acquired(one, key)
+    one.complete(lease, then=note_of(then, lease.partition, lease.fence, root))
+
+
+def a_file(tmp_path: Path, name: str = "x.json") -> Path:
+    file = tmp_path / name
+    file.write_text("records")
+    return file
+
+
+def test_what_drivers_have_left_is_done_and_gone(one, tmp_path) -> None:
+    files = [a_file(tmp_path, name) for name in "abc"]
+    for file in files:
+        ended(one, file.name, DeleteObjects(str(file)))
+    result = follow_up_all(one)
+    assert (result.done, result.left_alone, result.failed) == (3, [], [])
+    assert not any(file.exists() for file in files)
+    assert list(one.follow_ups()) == []
+    assert one.metrics.counts["s_source_coordinator_followUpsDone"] == 3
+
+
+def test_several_things_follow_one_after_the_other(one, tmp_path) -> None:
+    files = [a_file(tmp_path, name) for name in "ab"]
+    ended(one, "k", [DeleteObjects(str(file)) for file in files])
+    assert len(actions_in(next(one.follow_ups()).text)) == 2
+    assert follow_up_all(one, "k").done == 1
+    assert not any(file.exists() for file in files)
+
+
+def test_what_cannot_be_done_stays_and_keeps_nothing_else(one, tmp_path) -> None:
+    gone, file = tmp_path / "gone", a_file(tmp_path)
+    gone.mkdir()
+    ended(one, "a", DeleteObjects(str(a_file(gone))))
+    ended(one, "b", DeleteObjects(str(file)))
+    (gone / "x.json").unlink()
+    gone.rmdir()
+    result = follow_up_all(one)
+    [(note, error)] = result.failed
+    assert (note.key, result.done, file.exists()) == ("a", 1, False)
+    assert "this machine has not" in str(error)
+    assert [left.key for left in one.follow_ups()] == ["a"]
+    assert one.metrics.counts["s_source_coordinator_followUpErrors"] == 1
+
+
+def test_a_source_that_cannot_be_reached_is_not_tried_a_thousand_times(one) -> None:
+    for number in range(12):
+        lease = acquired(one, f"k{number:02}")
+        one.complete(lease, then="[{}]")
+    result = follow_up_all(one)
+    assert (len(result.failed), result.gave_up) == (10, True)
+
+
+def test_a_long_list_is_a_file_below_the_output_root_until_it_is_done(one, tmp_path) -> None:
+    files = [a_file(tmp_path, f"{number:03}-{'x' * 40}") for number in range(100)]
+    root = tmp_path / "out"
+    ended(one, "k", DeleteObjects([str(file) for file in files]), str(root))
+    [note] = one.follow_ups()
+    assert len(note.text) < MAX_BYTES
+    [kept] = (root / LISTS).rglob("*.json")
+    assert follow_up_all(one).done == 1
+    assert not any(file.exists() for file in [*files, kept])
+
+
+def test_a_long_list_without_a_place_fails_the_partition_before_it_ends(one, tmp_path) -> None:
+    action = DeleteObjects([str(a_file(tmp_path, f"{number:03}-{'x' * 40}")) for number in range(100)])
+    with pytest.raises(
+        SettingsError, match=r"then= is \d+,\d+ bytes of JSON, of which 4,096 fit into the store"
+    ) as raised:
+        ended(one, "k", action)
+    assert "Set it, so that the list has a place, or name less" in str(raised.value)
+
+
+@pytest.mark.parametrize("change", ["deleted", "changed"])
+def test_a_list_that_is_not_as_it_was_written_is_not_followed(one, tmp_path, change) -> None:
+    files = [a_file(tmp_path, f"{number:03}-{'x' * 40}") for number in range(100)]
+    root = tmp_path / "out"
+    ended(one, "k", DeleteObjects([str(file) for file in files]), str(root))
+    [kept] = (root / LISTS).rglob("*.json")
+    kept.unlink() if change == "deleted" else kept.write_text("[]")
+    [(_, error)] = follow_up_all(one).failed
+    assert ("is not there" if change == "deleted" else "was changed since") in str(error)
+    assert all(file.exists() for file in files)
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"kind":"fly"}]', "[{}]", "[1]", "1", '{"file":1}', "{", '[{"kind":"delete objects"}]']
+)
+def test_a_note_that_is_not_understood_says_so_and_stays(one, text) -> None:
+    one.complete(acquired(one, "k"), then=text)
+    [(_, error)] = follow_up_all(one).failed
+    assert isinstance(error, FollowUpError)
+    assert str(error).endswith("Use the version of this package that has written it, or a newer one")
+    assert len(list(one.follow_ups())) == 1
+
+
+@pytest.mark.parametrize("ending", [Complete, lambda then: Close(timedelta(1), then=then)])
+@pytest.mark.parametrize("then", ["s3://b/k", {"delete": "x"}, [DeleteObjects("x"), "y"], DeleteObjects, 7])
+def test_an_outcome_takes_actions_only(ending, then) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"is nothing to do at a source. Give one or several of: CallUrl, Delete"
+    ):
+        ending(then=then)
+
+
+def test_every_kind_comes_back_as_it_went(one) -> None:
+    actions = [
+        DeleteObjects("/x/y"),
+        DeleteMessages("https://sqs.eu-west-1.amazonaws.com/1/q", ["r1", "r2"]),
+        CallUrl("https://example.org/done", {"a": [1]}),
+    ]
+    assert {type(action) for action in actions} == set(KINDS.values())
+    partition = acquired(one, "k").partition
+    for action in actions[1:]:
+        pinned = action.pinned(partition)
+        assert type(action).from_json(json.loads(json.dumps(pinned.to_json()))) == pinned
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: DeleteMessages("queue", "r"), "queue_url='queue': is no URL of a queue"),
+        (lambda: DeleteMessages("https://q", []), "receipts=[]: names no messages"),
+        (lambda: CallUrl("ftp://x"), "is no address of HTTP"),
+        (lambda: CallUrl("https://me:secret@x"), "holds a user's name or password"),
+    ],
+)
+def test_bad_arguments_are_named(made, said) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        made()
+    assert said in str(raised.value)
+    assert "secret" not in str(raised.value)
