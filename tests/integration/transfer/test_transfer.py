@@ -348,8 +348,8 @@ def test_what_is_resumed_meanwhile_is_no_export(opened: Open, clock: FakeClock, 
             c.resume(by="eve", why="why")
 
     with pytest.raises(PartitionUpdateError, match="somebody resumed it, or took something of it, meanwhile"):
-        export(c, tmp_path / "f", resumes)
-    assert not list(tmp_path.glob("f*"))
+        export(c, tmp_path / "export", resumes)
+    assert not list(tmp_path.glob("export*"))
 
 
 def test_it_is_not_imported_where_it_comes_from_nor_as_another_source(
