@@ -16,6 +16,7 @@ from airflow_coordination.testing.history import (
     the_global_state_grows,
     work_is_not_denied,
 )
+from airflow_coordination.testing.history.noted import not_noted
 from tests.simulation.faults import Fault
 from tests.simulation.processes import Finisher, start_all
 from tests.simulation.setup import SOURCE_ID, Setup
@@ -88,6 +89,7 @@ def violations(setup: Setup) -> Iterator[Violation]:
     if not setup.finished:
         yield Violation("L1", "not everything has come to an end")
     yield from _all_listed_exist(setup)
+    yield from (Violation("S27", problem) for problem in not_noted(calls, setup.store.plain, SOURCE_ID))
     yield from (Violation("X11", problem) for problem in setup.store.unremembered(SOURCE_ID))
 
 

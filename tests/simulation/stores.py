@@ -37,6 +37,8 @@ LONGEST_LAG: Final = 5.0
 class StoreSetup(Protocol):
     """Where a run's partitions are."""
 
+    plain: PartitionStore
+    """The store itself, with nothing between."""
     behind: float
     """By how many seconds the store's own time may be behind."""
     is_exact: bool
@@ -64,19 +66,21 @@ class InMemorySetup:
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
         self._network, self._random = network, source
-        self._store = InMemoryStore(WorldClock(world), Randomness(source))
+        store = InMemoryStore(WorldClock(world), Randomness(source))
+        self.plain: PartitionStore = store
+        self._sources = store._sources
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
-        return RemoteStore(self._store, process, self._network, self._random)
+        return RemoteStore(self.plain, process, self._network, self._random)
 
     def unremembered(self, source: str) -> Iterator[str]:
         """Yield what its history lacks."""
-        return unremembered(self._store, source)
+        return unremembered(self.plain, source)
 
     def remove(self, source: str, key: str) -> bool:
         """Remove a partition from the dictionaries that keep it."""
-        stored = self._store._sources.get(source)
+        stored = self._sources.get(source)
         if stored is None or key not in stored.partitions:
             return False
         before = stored.partitions.pop(key)
@@ -114,15 +118,15 @@ class SqliteSetup:
         self._directory = Path(tempfile.mkdtemp(prefix="simulated-", dir=shared_memory))
         self._file = self._directory / "run.db"
         self._file.write_bytes(empty_database())
-        self._store = open_store(f"sqlite:///{self._file}", clock=WorldClock(world))
+        self.plain: PartitionStore = open_store(f"sqlite:///{self._file}", clock=WorldClock(world))
 
     def seen_by(self, process: Process) -> PartitionStore:
         """Return the store as a process sees it."""
-        return RemoteStore(self._store, process, self._network, self._random)
+        return RemoteStore(self.plain, process, self._network, self._random)
 
     def unremembered(self, source: str) -> Iterator[str]:
         """Yield what its history lacks."""
-        return unremembered(self._store, source)
+        return unremembered(self.plain, source)
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's row."""
@@ -132,7 +136,7 @@ class SqliteSetup:
 
     def close(self) -> None:
         """Delete the file and its neighbours."""
-        self._store.close()
+        self.plain.close()
         shutil.rmtree(self._directory)
 
 
@@ -148,8 +152,8 @@ class DynamoDBSetup:
         lag = source.choice((0.0, 0.5, LONGEST_LAG))
         self._options = replace(OPTIONS, history_retention=source.choice((None, timedelta(days=30))))
         self._engine = Engine(WorldClock(world).now, lambda: source.random() * lag)
-        self._plain = self._store(self._engine, WorldClock(world))
-        self._plain.setup()
+        self.plain: PartitionStore = self._store(self._engine, WorldClock(world))
+        self.plain.setup()
 
     def _store(self, client: Any, local: WorldClock) -> DynamoDBStore:
         return DynamoDBStore(self._options, client=lambda _: client, randomness=Randomness(self._random), local=local)
@@ -161,7 +165,7 @@ class DynamoDBSetup:
 
     def unremembered(self, source: str) -> Iterator[str]:
         """Yield what a row says otherwise than the ring: one may be missing."""
-        return unremembered(self._plain, source, best_effort=True)
+        return unremembered(self.plain, source, best_effort=True)
 
     def remove(self, source: str, key: str) -> bool:
         """Delete the partition's item."""

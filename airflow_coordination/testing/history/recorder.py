@@ -117,11 +117,11 @@ class RecordedCoordinator:
         return self._told(made, lambda: self.coordinator.save_progress_state(lease, state, blocks, counted), _until)
 
     def complete(  # noqa: D102
-        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None
+        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
     ) -> None:
-        given = {"blocks": outputs(blocks), **_counts(counted)}
+        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then)}
         made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
-        self._told(made, lambda: self.coordinator.complete(lease, blocks, counted))
+        self._told(made, lambda: self.coordinator.complete(lease, blocks, counted, then))
 
     def close(  # noqa: D102
         self,
@@ -130,15 +130,17 @@ class RecordedCoordinator:
         state: object = None,
         blocks: Sequence[Block] = (),
         counted: Accounting | None = None,
+        then: str | None = None,
     ) -> None:
         given = {
             "after": reopen_after.total_seconds(),
             "progress": encode_progress(state),
             "blocks": outputs(blocks),
             **_counts(counted),
+            **_noted(then),
         }
         made = self._call(Kind.CLOSE, lease.key, lease.fence, given)
-        self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks, counted))
+        self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks, counted, then))
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | None = None) -> None:  # noqa: D102
         made = self._call(Kind.FAIL, lease.key, lease.fence, _after(retry_after))
@@ -149,13 +151,14 @@ class RecordedCoordinator:
         self._told(made, lambda: self.coordinator.give_up(lease, retry_after))
 
     def complete_and_get_next(  # noqa: D102
-        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None
+        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
     ) -> Lease | None:
-        given = {"blocks": outputs(blocks), **_counts(counted)}
+        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then)}
         made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
         following = self._call(Kind.ACQUIRE, given=self._limit)
         try:
-            found = self._told(made, lambda: self.coordinator.complete_and_get_next(lease, blocks, counted=counted))
+            ends = lambda: self.coordinator.complete_and_get_next(lease, blocks, counted=counted, then=then)  # noqa: E731
+            found = self._told(made, ends)
         except CoordinationError:
             unknown = made.told is Told.UNKNOWN
             self.log.answer(following, Told.UNKNOWN if unknown else Told.NOT_DONE, NO_RESULT)
@@ -293,6 +296,10 @@ class RecordedCoordinator:
 
 def _swept(swept: Swept) -> Result:
     return {"reopened": swept.reopened, "reclaimed": swept.reclaimed, "parked": swept.parked}
+
+
+def _noted(then: str | None) -> Result:
+    return {} if then is None else {"then": then}
 
 
 def _counts(counted: Accounting | None) -> Result:
