@@ -20,6 +20,7 @@ MODULES = {
     "growth": "benchmarks.growth",
     "overhead": "benchmarks.spark.overhead",
     "completed": "benchmarks.spark.completed",
+    "delivery": "benchmarks.spark.delivery",
     "dynamodb": "benchmarks.dynamodb.contention",
 }
 

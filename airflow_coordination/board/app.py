@@ -27,7 +27,7 @@ from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.same_origin import SAME_ORIGIN
-from airflow_coordination.board.source_models import SourceDetail, TilesPage
+from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
@@ -95,6 +95,12 @@ def tiles(
 def source(response: Response, user: User, store: Store, source: Source) -> SourceDetail:
     """Return one source in detail: how fast and until when, who works, what failed, and what one might set."""
     return _timed(response, detail(user, store, source))
+
+
+@routes.get(f"{API}/accounting")
+def accounting(response: Response, user: User, store: Store, source: Source) -> SourceAccounting:
+    """Add up what became of the records of a source; this reads every partition of it."""
+    return _timed(response, reading.accounting(user, store, source))
 
 
 @routes.get(f"{API}/partition")

@@ -10,9 +10,9 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.counting import COUNTER
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, StoreView
-from airflow_coordination.board.source_models import Tile, TilesPage
+from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
-from airflow_coordination.board.views import holding_view, offers, partition_view, row, source_view
+from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
 from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.facts import Inquiry
@@ -75,6 +75,20 @@ def tiles(user: BaseUser, connection: str, source: str, chosen: Filter, after: s
         found, following = listed(coordinator_of(user, store, seen), chosen, after, TILES, ROWS)
         shown = [Tile(key=each.key, state=state_of(each)) for each in found]
         return Read(TilesPage(tiles=shown, after=following), store.now())
+
+
+def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccounting]:
+    """Return what became of the records of a source. It reads every partition, so only a click asks for it.
+
+    :raises NotVisibleError: when the user does not see such a source.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    prefix, name, _ = split_source(source)
+    with open_visible(user, connection, source) as (store, seen):
+        found = coordinator_of(user, store, seen).accounting()
+        typed = remedies.command("accounting", name, prefix=prefix)
+        counts = count_views(found) if found.partitions else []
+        return Read(SourceAccounting(partitions=found.partitions, accounting=counts, typed=typed), store.now())
 
 
 def _typed(source: str, chosen: Filter) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from airflow_coordination.board.models import Offer, TaskView
+from airflow_coordination.board.models import CountView, Offer, TaskView
 
 
 class PaceView(BaseModel):
@@ -100,3 +100,11 @@ class TilesPage(BaseModel):
 
     tiles: list[Tile]
     after: str | None
+
+
+class SourceAccounting(BaseModel):
+    """What became of the records of a whole source, added up over so many partitions; ``typed`` asks the same."""
+
+    partitions: int
+    accounting: list[CountView]
+    typed: str

@@ -24,6 +24,7 @@ from airflow_coordination.board.models import (
 )
 from airflow_coordination.board.visibility import VisibleSource
 from airflow_coordination.leases import remedies
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.fence import Owner
@@ -168,5 +169,10 @@ def partition_view(
             )
             for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
         ],
-        accounting=[CountView(**asdict(line)) for line in lines(found.accounting)] if found.accounting else [],
+        accounting=count_views(found.accounting) if found.accounting else [],
     )
+
+
+def count_views(counted: Accounting) -> list[CountView]:
+    """Return what became of records: of all of them, then of what each sink was owed."""
+    return [CountView(**asdict(line)) for line in lines(counted)]

@@ -8,7 +8,10 @@ from typing import Literal, cast
 from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settings import WAYS_OUT
+from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
@@ -60,6 +63,22 @@ class Deliveries:
         if self._on_negative == "fail":
             raise error
         return GiveUp(str(error))
+
+
+def sink_task(partition: Partition, fence: Fence, store_id: str, key: str) -> SinkTask:
+    """Return what sinks are told about a tenure.
+
+    :param store_id: of the partition's store.
+    :param key: the column that identifies a record.
+    """
+    return SinkTask(
+        key=key,
+        source=partition.source,
+        partition=partition.key,
+        partition_id=f"{store_id}/{partition.source}/{partition.key}",
+        token=fence.token,
+        fence=str(fence),
+    )
 
 
 def way_out(on_negative: str) -> OnNegative:

@@ -22,6 +22,7 @@ from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
 from airflow_coordination.spark.absorbing import check_absorbed, standing_for
+from airflow_coordination.spark.counting import counted
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.scrubbing import without_secrets
@@ -127,19 +128,20 @@ class Delivery:
     def _delivered(self) -> Tally:
         if self.absorbs is not None:
             self._absorbed = int(self.absorbs.count())
-        with _kept(self.routing.flagged(), self._passes() > 1) as flagged:
+        with _kept(self.routing.flagged(), self._is_kept()) as flagged:
             if self._keys_are_checked(flagged):
                 self.routing.check_keys(flagged)
             for name in self.routing.blocks:
                 self._publish(flagged, name)
             return self._pass_with_dead_letters(flagged)
 
-    def _passes(self) -> int:
-        return 1 + len(self.routing.blocks) + bool(self.routing.external and self.check_keys is not False)
+    def _is_kept(self) -> bool:
+        """Whether Spark keeps the records: where sinks are written to that nobody could take anything back from."""
+        return bool(self.routing.external) and (bool(self.routing.blocks) or self.check_keys is not False)
 
     def _keys_are_checked(self, flagged: Any) -> bool:
         if self.check_keys is not None or not self.routing.external:
-            return bool(self.check_keys)
+            return bool(self.check_keys and self.routing.external)
         return bool(flagged.count() <= MOST_KEYS)
 
     def _publish(self, flagged: Any, name: str) -> None:
@@ -170,6 +172,8 @@ class Delivery:
     def _pass(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
         routing = self.routing
         external = routing.external
+        if not external:
+            return counted(routing, flagged)
         one_pass = TaskPass(
             task=self.task,
             columns=len(routing.records.columns),

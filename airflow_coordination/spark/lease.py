@@ -25,9 +25,9 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
-from airflow_coordination.sinks.protocol import Sink, SinkTask
+from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
-from airflow_coordination.spark.deliveries import Deliveries, OnNegative, way_out
+from airflow_coordination.spark.deliveries import Deliveries, OnNegative, sink_task, way_out
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 from airflow_coordination.spark.reports import Report
@@ -243,8 +243,8 @@ class PartitionLease:
     ) -> Acknowledgment:
         """Deliver every record to each sink whose condition holds for it, and account for all of them.
 
-        One pass over the records for all sinks but blocks, and one for each block; where that makes several, Spark
-        keeps the records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
+        One pass over the records for each block, and one for all other sinks; where there are both, Spark keeps the
+        records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
         Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused.
 
         :param records: a DataFrame. It must hold the same records each time it is read.
@@ -269,7 +269,8 @@ class PartitionLease:
         timeout = settings.acknowledgment_timeout if acknowledgment_timeout is None else acknowledgment_timeout
         self.check_held()
         routing = Routing(records, key, sinks, drop or {}, dead_letters)
-        done = Delivery(self, self._sink_task(key), routing, timeout, check_keys, absorbs).run()
+        task = sink_task(self.partition, self.fence, self._coordinator.store.store_id, key)
+        done = Delivery(self, task, routing, timeout, check_keys, absorbs).run()
         self.deliveries.add(done, ending)
         return done
 
@@ -312,17 +313,6 @@ class PartitionLease:
     def _refuse(self, error: CoordinationError) -> None:
         self.refused = error
         self._heartbeat.stop()
-
-    def _sink_task(self, key: str) -> SinkTask:
-        partition = self.partition
-        return SinkTask(
-            key=key,
-            source=partition.source,
-            partition=partition.key,
-            partition_id=f"{self._coordinator.store.store_id}/{partition.source}/{partition.key}",
-            token=self.fence.token,
-            fence=str(self.fence),
-        )
 
     def _known(self) -> list[Block]:
         return [*self._lease.chain.partition.staged, *self._finished]

@@ -70,11 +70,11 @@ class Routing:
 
         conditions = [_holds(each) for each in self._conditions().values()]
         flags = [condition.alias(f"{FLAG}{number}") for number, condition in enumerate(conditions)]
-        return self.records.select(*(fn.col(_quoted(name)) for name in self.records.columns), *flags)
+        return self.records.select(*(fn.col(quoted(name)) for name in self.records.columns), *flags)
 
     def of_sink(self, flagged: Any, name: str) -> Any:
         """Return the records that one sink is owed."""
-        return flagged.where(self._owed(name)).select(*map(_quoted, self.records.columns))
+        return flagged.where(self._owed(name)).select(*map(quoted, self.records.columns))
 
     def check_keys(self, flagged: Any) -> None:
         """Refuse keys that are null or there twice, among the records that some external sink is owed.
@@ -86,7 +86,7 @@ class Routing:
         owed = fn.lit(False)
         for name in self.external:
             owed |= self._owed(name)
-        keys = flagged.where(owed).groupBy(fn.col(_quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
+        keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
         wrong = keys.where("key is null or records > 1").orderBy("key").limit(1).collect()
         if not wrong:
             return
@@ -162,5 +162,6 @@ def _holds(condition: str | None) -> Any:
     return fn.coalesce(fn.expr(condition).cast("boolean"), fn.lit(False))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
     return f"`{name.replace('`', '``')}`"

@@ -1,11 +1,11 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
-import { useLive } from "./api.js";
+import { read, useLive } from "./api.js";
 import { Pausing } from "./pausing.js";
-import { Problem, To, When, Who, at, h, visible } from "./parts.js";
+import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
-const { Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
+const { Box, Button, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
 const WIDTH = 300; // of the burn-down, in its own units
@@ -30,7 +30,25 @@ function Read({ source: { store, source } }) {
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
     data && data.advice.length > 0 && h(Advice, data),
+    data && h(Accounting, { here }),
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
+}
+
+/** Adds up what became of the source's records, when somebody asks: it reads every partition. */
+function Accounting({ here }) {
+  const [found, show] = useState(/** @type {any} */ (null));
+  const ask = () => {
+    show({ asked: true });
+    read("accounting", here).then(({ data }) => show(data), (error) => show({ error }));
+  };
+  const { asked, error, accounting, partitions, typed } = found ?? {};
+  return h(Box, { as: "section", "aria-label": "Accounting", fontSize: "sm" },
+    h(Button, { size: "xs", variant: "outline", disabled: Boolean(asked), onClick: ask }, asked ? "Adding up …" : "Add up the accounting"),
+    error && h(Problem, { login: error.login }, error.message),
+    accounting && h(Text, null, partitions ? `of ${partitions.toLocaleString()} partitions` : "Nothing of this source was counted."),
+    accounting?.length > 0 && h(Rows, { heads: ["Records", "Sink", "How many"],
+      rows: accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) }),
+    typed && h(Command, { label: "The same as a command:", text: typed }));
 }
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);

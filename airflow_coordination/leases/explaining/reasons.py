@@ -15,7 +15,8 @@ from airflow_coordination.leases import remedies
 from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
-from airflow_coordination.leases.explaining.wording import ahead, counted, first_line, holder, moment, past
+from airflow_coordination.leases.explaining.undelivered import told
+from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past
 from airflow_coordination.leases.fence import Ending
 from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.partition import Partition
@@ -262,7 +263,7 @@ def _person(act: PersonsAct) -> str:
 
 
 def _error(partition: Partition) -> str:
-    return first_line(partition.last_error, "without an error")
+    return told(partition.last_error, "without an error")
 
 
 def _published(facts: SourceFacts) -> str:

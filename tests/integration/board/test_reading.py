@@ -173,3 +173,18 @@ def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
         ("dead-lettered", "search", 0),
         ("failed", "search", 0),
     ]
+
+
+def test_s26_what_became_of_a_sources_records_is_added_up_when_it_is_asked_for(flights, get):
+    nothing = get("accounting").json()
+    assert (nothing["partitions"], nothing["accounting"]) == (0, [])
+    assert nothing["typed"] == "airflow coordination accounting --source flights"
+    flights.create_partitions(["other"])
+    for key in ("a-secret-key", "other"):
+        sinks = {"search": SinkCounts(owed=2, delivered=2)}
+        counted = Accounting(read=3, delivered_everywhere=2, unrouted=1, sinks=sinks)
+        flights.complete(flights.acquire_partition(key), counted=counted)
+    found = get("accounting").json()
+    records = {(one["count"], one["sink"]): one["records"] for one in found["accounting"]}
+    assert (found["partitions"], records["read", None], records["delivered", "search"]) == (2, 6, 4)
+    assert "accounting" not in get("source").json(), "it reads every partition, so never by itself"

@@ -14,8 +14,9 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import without_known
 from airflow_coordination.sinks import OpenSearchSink
 from airflow_coordination.sinks.protocol import AnswerKind
-from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+from airflow_coordination.testing.sinks import deliver, sink_task
 from tests.engines.ports import free_port
+from tests.integration.sinks.kit import OwnFixtures, kinds
 
 SOON = timedelta(milliseconds=300)
 DELIVERED, REFUSED, FAILED = AnswerKind.DELIVERED, AnswerKind.REFUSED, AnswerKind.FAILED
@@ -68,20 +69,8 @@ def stored(database, words):
     return look
 
 
-class TestOpenSearch(SinkConformance):
+class TestOpenSearch(OwnFixtures):
     bad_record: ClassVar = {"id": 3, "value": {"no": "keyword"}}
-
-    @pytest.fixture
-    def sink(self, sink):
-        return sink
-
-    @pytest.fixture
-    def stored(self, stored):
-        return stored
-
-
-def kinds(answers) -> list[AnswerKind]:
-    return [answer.kind for answer in answers]
 
 
 def one(value: str, number: int = 1) -> list[dict]:

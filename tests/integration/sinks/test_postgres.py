@@ -13,8 +13,9 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import without_known
 from airflow_coordination.sinks import PostgresSink
 from airflow_coordination.sinks.protocol import AnswerKind
-from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+from airflow_coordination.testing.sinks import deliver, sink_task
 from tests.engines.ports import free_port
+from tests.integration.sinks.kit import OwnFixtures, kinds
 
 SOON = timedelta(seconds=1)
 
@@ -43,20 +44,8 @@ def stored(database):
     return lambda: dict(database.execute("select id, value from flights").fetchall())
 
 
-class TestPostgres(SinkConformance):
+class TestPostgres(OwnFixtures):
     bad_record: ClassVar = {"id": 3, "value": "bad"}
-
-    @pytest.fixture
-    def sink(self, sink):
-        return sink
-
-    @pytest.fixture
-    def stored(self, stored):
-        return stored
-
-
-def kinds(answers) -> list[AnswerKind]:
-    return [answer.kind for answer in answers]
 
 
 def test_s13_another_partition_s_token_does_not_keep_a_record_out(sink, stored):

@@ -14,8 +14,7 @@ import pytest
 
 from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.leases import InvalidInputError, PartitionStatus, Settings, SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases import InvalidInputError, PartitionStatus
 from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
 from airflow_coordination.spark import (
     Close,
@@ -29,32 +28,11 @@ from airflow_coordination.spark import (
     drain,
     read_completed,
 )
-from airflow_coordination.stores import open_store
+from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
-FAST = Settings(ownership_timeout=timedelta(seconds=10), retry_delay=timedelta(hours=1))
+__all__ = ["coordinator", "run", "store"]
+
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def store() -> PartitionStore:
-    return open_store("memory://")
-
-
-@pytest.fixture
-def coordinator(store: PartitionStore) -> SourceCoordinator:
-    coordinator = SourceCoordinator(store, source="s", owner="a person", settings=FAST)
-    coordinator.create_partitions(["p"])
-    return coordinator
-
-
-@pytest.fixture
-def run(spark, store, coordinator, output_root):
-    """Run a function on the partition, and return what became of it."""
-
-    def run(main, **more: object):
-        return drain(main, store=store, source="s", spark=spark, output_root=output_root, settings=FAST, **more)
-
-    return run
 
 
 @pytest.fixture
@@ -340,10 +318,14 @@ def once(spark, tmp_path):
     )
 
 
-def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(deliver, once, coordinator, monkeypatch):
+@pytest.mark.parametrize("other", [False, True], ids=["blocks only", "another sink"])
+def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(
+    deliver, once, coordinator, monkeypatch, journal, other
+):
     """The block's rows are counted by the footers of its files, what it was owed by the pass."""
     monkeypatch.setattr(delivery, "_kept", lambda frame, several: nullcontext(frame))
-    done = deliver(once, {"some": Publish("some", where="r")})["done"]
+    sinks = {"some": Publish("some", where="r")} | ({"other": Journal(str(journal), where="r")} if other else {})
+    done = deliver(once, sinks, check_keys=False)["done"]
     assert not done.positive
     assert done.problems == (
         "the counts do not balance: sink 'some': owed 0 ≠ delivered 1 + dead-lettered 0 + failed 0; is the input the "
@@ -352,8 +334,43 @@ def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(deliver, o
     assert coordinator.partition("p").failures == 1
 
 
-def test_s13_what_spark_keeps_is_the_same_each_time(deliver, once):
-    assert deliver(once, {"some": Publish("some", where="r")})["done"].accounting.delivered == {"some": 1}
+def test_s13_what_spark_keeps_is_the_same_each_time(deliver, once, journal):
+    sinks = {"some": Publish("some", where="r"), "journal": Journal(str(journal), where="r")}
+    assert deliver(once, sinks)["done"].accounting.delivered == {"some": 1, "journal": 1}
+
+
+def test_s13_blocks_only_keep_nothing_and_ask_no_python(deliver, published, spark, monkeypatch):
+    """Each record counts once under the first reason, or under each of its sinks."""
+    monkeypatch.setattr(type(spark.range(1)), "persist", None)
+    monkeypatch.setattr(type(spark.range(1)), "mapInArrow", None)
+    sinks = {"small": Publish("small", where="k < 5"), "even": Publish("even", where="k % 2 = 0")}
+    drop = {"no value": "v is null", "first": "k < 4 and k > 1"}
+    done = deliver(ROWS, sinks, drop=drop, dead_letters=DeadLetters("dead"), check_keys=True)["done"]
+    counts = done.accounting
+    assert (done.positive, counts.read, counts.dropped, counts.unrouted) == (True, 10, {"no value": 1, "first": 1}, 3)
+    assert (counts.delivered_everywhere, counts.failed) == (5, 0)
+    assert counts.sinks == {"small": SinkCounts(3, 3), "even": SinkCounts(4, 4)}
+    assert sorted(row.k for row in published("even")) == [0, 4, 6, 8]
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [({"columnNameOfCorruptRecord": "bad"}, (3, {"malformed": 1}, 2)), ({"mode": "DROPMALFORMED"}, (2, {}, 2))],
+)
+def test_s13_malformed_lines_count_as_they_were_written(deliver, spark, tmp_path, options, counts):
+    """A reader that is asked for fewer columns would not see that the second line is malformed."""
+    (tmp_path / "in.csv").write_text("1,2\n2,x\n3,4\n")
+    schema = "k bigint, v int" + (", bad string" if "mode" not in options else "")
+    drop = {} if "mode" in options else {"malformed": "bad is not null and k > 0"}
+    records = spark.read.csv(str(tmp_path / "in.csv"), schema=schema, **options)
+    done = deliver(records, {"clean": Publish("clean", where="k > 0")}, drop=drop)["done"]
+    assert done.positive, done.problems
+    assert (done.accounting.read, done.accounting.dropped, done.accounting.delivered["clean"]) == counts
+
+
+def test_s13_records_of_many_columns_are_counted(deliver, spark):
+    wide = spark.range(3).selectExpr("id as k", *(f"id as `c {number}`" for number in range(250)))
+    assert deliver(wide, {"wide": Publish("wide")})["done"].accounting.delivered == {"wide": 3}
 
 
 @pytest.mark.timeout(120)

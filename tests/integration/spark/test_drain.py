@@ -23,34 +23,14 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
-from airflow_coordination.stores import open_store
+from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
-FAST = Settings(ownership_timeout=timedelta(seconds=10), retry_delay=timedelta(hours=1))
+__all__ = ["coordinator", "run", "store"]
+
 AT_ONCE = 30.0
 """Seconds, on a machine that is busy with something else, too; what is not interrupted goes on for ten minutes."""
-
-
-@pytest.fixture
-def store() -> PartitionStore:
-    return open_store("memory://")
-
-
-@pytest.fixture
-def coordinator(store: PartitionStore) -> SourceCoordinator:
-    coordinator = SourceCoordinator(store, source="s", owner="a person", settings=FAST)
-    coordinator.create_partitions(["p"])
-    return coordinator
-
-
-@pytest.fixture
-def run(spark, store: PartitionStore, output_root: str):
-    def run(main, **more: object):
-        return drain(main, store=store, source="s", spark=spark, output_root=output_root, settings=FAST, **more)
-
-    return run
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ EXACT = Accounting(
         "index": SinkCounts(len(INDEX), len(INDEX)),
     },
 )
+ODD = {each for each in NUMBERS if each % 2 == 1}
+EXACT_BLOCKS = Accounting(
+    read=800,
+    delivered_everywhere=len(ODD),
+    dropped={"three": 80},
+    unrouted=len(NUMBERS) - len(ODD),
+    sinks={"odd": SinkCounts(len(ODD), len(ODD))},
+)
+"""Of the delivery into a block alone, whose tasks meet their faults while it is written and while it is counted."""
 
 
 @pytest.fixture
@@ -90,6 +99,8 @@ def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
     check_faults(Events.of(log), keys)
     for key in keys:
         assert Accounting.from_json((task.signs / f"{key}.accounting").read_text()) == EXACT, key
+        assert Accounting.from_json((task.signs / f"{key}.blocks").read_text()) == EXACT_BLOCKS, key
+        assert coordinator.partition(key).accounting == EXACT + EXACT_BLOCKS, key
     expected = {(key, number): 1 for key in keys for number in TABLE - REFUSED}
     assert Counter(database.execute("select partition, number from records").fetchall()) == expected
     lines = [json.loads(line) for file in (tmp_path / "files").glob("*.jsonl") for line in file.open()]
@@ -101,8 +112,9 @@ def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
 
 def check_published(spark, task: Task, keys: list[str]) -> None:
     """The block and the dead letters have each record once."""
-    clean = read_completed(spark, store=task.store, source="flights", dataset="clean").collect()
-    assert Counter((row.partition, row.number) for row in clean) == {(key, n): 1 for key in keys for n in CLEAN}
+    for dataset, numbers in (("clean", CLEAN), ("odd", ODD)):
+        rows = read_completed(spark, store=task.store, source="flights", dataset=dataset).collect()
+        assert Counter((row.partition, row.number) for row in rows) == {(key, n): 1 for key in keys for n in numbers}
     dead = read_completed(spark, store=task.store, source="flights", dataset="dead").collect()
     assert Counter((row.key, row.sink) for row in dead) == {(f"{key}-{n}", "table"): 1 for key in keys for n in REFUSED}
     assert all("CheckViolation" in row.reason for row in dead)

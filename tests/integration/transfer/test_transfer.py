@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from airflow_coordination.leases import (
     SettingsError,
     SourceCoordinator,
 )
+from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
 from airflow_coordination.leases.errors import StoreUnavailableError
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.heads import every_head
@@ -92,13 +93,13 @@ def lived(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
     c = coordinator(store, clock)
     c.register(dag_id="flights", dag_ids=["flights"])
     c.run_supplier(lambda state: state.update(cursor=7) or [PartitionIdentifier(k, {"path": k}, 3) for k in KEYS])
-    c.complete(held(c, "completed"), [block("completed")])
+    c.complete(held(c, "completed"), [block("completed")], counted(7))
     c.complete(held(c, LONG), [block("long")])
     c.close(held(c, "closed"), HOUR, {"row": 1}, [block("closed")])
     c.fail(held(c, "delayed"), "no memory", HOUR)
     for _ in range(2):
         c.fail(held(c, "parked"), "bad", timedelta(0))
-    c.give_up(c.save_progress_state(held(c, "saved"), {"rows": "x" * 1000}, [block("saved")]))
+    c.give_up(c.save_progress_state(held(c, "saved"), {"rows": "x" * 1000}, [block("saved")], counted(5)))
     c.close(held(c, "twice"), timedelta(0), None, [block("once")])
     c.complete(held(c, "twice"), [block("twice")])
     c.give_up(held(c, "given-up"))
@@ -106,6 +107,12 @@ def lived(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
     c.delete("purged", by="ana", why="old")
     c.pause(by="ana", why="it moves")
     return c
+
+
+def counted(read: int) -> Accounting:
+    """All but one delivered, to a sink of a long name; one dropped."""
+    sinks = {"a sink with a rather long name": SinkCounts(owed=read - 1, delivered=read - 1)}
+    return Accounting(read=read, delivered_everywhere=read - 1, dropped={"cancelled": 1}, sinks=sinks)
 
 
 def held(c: SourceCoordinator, key: str) -> Any:
@@ -157,6 +164,21 @@ def test_every_partition_goes_on_as_it_was(moved: Callable[..., Any], one: str, 
     assert there.counts() == here.counts()
     assert there.global_state() == here.global_state() == {"cursor": 7}
     assert dict(there.store.sources())[SOURCE] == {"dag_id": "flights", "dag_ids": ["flights"]}
+
+
+@each_way
+def test_s26_what_became_of_its_records_goes_along(moved: Callable[..., Any], one: str, other: str) -> None:
+    """The next tenure adds to what was counted before the move."""
+    _, there, _ = moved(one, other)
+    assert there.partition("completed").accounting == counted(7)
+    assert there.accounting() == AddedUp(**vars_of(counted(7) + counted(5)), partitions=2)
+    there.resume(by="bob", why="moved")
+    there.complete(held(there, "saved"), (), counted(3))
+    assert there.accounting("saved") == AddedUp(**vars_of(counted(5) + counted(3)), partitions=1)
+
+
+def vars_of(accounting: Accounting) -> dict[str, Any]:
+    return {each.name: getattr(accounting, each.name) for each in fields(accounting)}
 
 
 @each_way
@@ -326,8 +348,8 @@ def test_what_is_resumed_meanwhile_is_no_export(opened: Open, clock: FakeClock, 
             c.resume(by="eve", why="why")
 
     with pytest.raises(PartitionUpdateError, match="somebody resumed it, or took something of it, meanwhile"):
-        export(c, tmp_path / "f", resumes)
-    assert not list(tmp_path.glob("f*"))
+        export(c, tmp_path / "export", resumes)
+    assert not list(tmp_path.glob("export*"))
 
 
 def test_it_is_not_imported_where_it_comes_from_nor_as_another_source(

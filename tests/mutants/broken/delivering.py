@@ -27,6 +27,14 @@ def _spoilt(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "a dropped record is owed",
+        "spark.counting",
+        "        if route < 0:\n            tally.dropped[-1 - route] += records\n        elif",
+        "        if route < 0:\n            tally.dropped[-1 - route] += records\n        if",
+        "S13: blocks only: a record that was dropped on purpose counts as delivered, too",
+        Tested("tests/unit/spark/test_counting.py::test_s13_each_route_counts_for_its_sinks_or_its_reason"),
+    ),
+    Mutant(
         "an unknown release counts",
         "acknowledgments.acknowledgment_set",
         "            if known is None or known.references < count:\n                return False\n",

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import cluster
 from executors import both_executors
@@ -61,10 +62,24 @@ class FaultyWriter:
         self.writer.close()
 
 
+@dataclass(frozen=True)
+class OnTheWay:
+    """Records whose tasks meet their faults while they are read, in each query that reads them."""
+
+    partition: str
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for number, batch in enumerate(batches):
+            if number == 2:
+                meet(self.partition)
+            yield batch
+
+
 def meet(partition: str) -> None:
-    """Meet the fault of this task, once: a first attempt does, its copies and repetitions do not."""
-    number = TaskContext.get().partitionId()
-    fault, name = faults(partition)[number], f"{partition} {number}"
+    """Meet the fault of this task, once a query: a first attempt does, its copies and repetitions do not."""
+    context = TaskContext.get()
+    number, query = context.partitionId(), context.getLocalProperty("spark.sql.execution.id")
+    fault, name = faults(partition)[number], f"{partition} {query} {number}"
     if fault is None:
         return
     if (DIRECTORY / name).exists():
@@ -102,6 +117,10 @@ def main(spark, lease):
         dead_letters=DeadLetters("dead"),
     )
     (DIRECTORY / f"{partition}.accounting").write_text(done.accounting.to_json())
+    faulty = records.mapInArrow(OnTheWay(partition), records.schema)
+    odd = {"odd": Publish("odd", where="number % 2 = 1")}
+    done = lease.deliver(faulty, "record", odd, drop={"three": "number % 10 = 3"})  # counted by Spark alone
+    (DIRECTORY / f"{partition}.blocks").write_text(done.accounting.to_json())
     return Complete()
 
 
