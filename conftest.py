@@ -19,12 +19,13 @@ _BY_FIXTURE = {
     "postgres_cluster": "postgres",
     "spark": "spark",
     "dynamodb_local": "dynamodb",
+    "kafka": "kafka",
     "opensearch_node": "opensearch",
 }
 _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
 _KIT = _ROOT / "tests" / "conformance"
-_ENGINES = {"slow", "postgres", "dynamodb", "opensearch", "spark", "system"}
+_ENGINES = {"slow", "postgres", "dynamodb", "kafka", "opensearch", "spark", "system"}
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
 _TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 

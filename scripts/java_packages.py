@@ -1,7 +1,7 @@
-"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Spark's connector
-to S3.
+"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Kafka, Spark's
+connectors to S3 and to Kafka.
 
-usage: java_packages.py dynamodb-local|hadoop-aws|opensearch ...
+usage: java_packages.py dynamodb-local|hadoop-aws|kafka|opensearch|spark-kafka ...
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
@@ -24,6 +24,8 @@ JARS: Final = CHECKOUT / ".work/jars"
 SETS: Final = CHECKOUT / "scripts/java"
 _DESCRIPTION: Final = "ivy.xml"
 _SECONDS: Final = 900
+_WITH_THEIR_OWN: Final = ("hadoop-aws", "kafka", "spark-kafka")
+"""Sets whose descriptions leave it to Ivy what their jars need; the others name every jar."""
 _KINDS: Final = ("jar", "bundle", "so", "dylib")
 
 
@@ -36,10 +38,17 @@ def hadoop_version() -> str:
     return _spark_jar("hadoop-client-api").stem.removeprefix("hadoop-client-api-")
 
 
+def spark_version() -> str:
+    """Return the version of the installed PySpark; its connectors must have the same."""
+    return _spark_jar("spark-sql_2.13").stem.removeprefix("spark-sql_2.13-")
+
+
 VERSIONS: Final[dict[str, Callable[[], str]]] = {
     "dynamodb-local": lambda: "2.6.1",
     "hadoop-aws": hadoop_version,
+    "kafka": lambda: "4.1.0",
     "opensearch": lambda: "2.19.3",
+    "spark-kafka": spark_version,
 }
 """How the version of each set is found."""
 
@@ -88,7 +97,7 @@ def _whole(name: str, home: Path) -> bool:
 def _resolve(name: str, target: Path, scratch: Path) -> None:
     """Let Ivy fetch a set. It keeps to ``scratch``, so what the user has in ~/.m2 and ~/.ivy2 cannot disturb it."""
     target.mkdir()
-    settings = ("-settings", str(SETS / "ivysettings.xml")) if name != "hadoop-aws" else ()
+    settings = () if name in _WITH_THEIR_OWN else ("-settings", str(SETS / "ivysettings.xml"))
     command = (
         _java(), f"-Divy.default.ivy.user.dir={scratch}", f"-Dversion={VERSIONS[name]()}",
         "-cp", f"{_spark_jar('ivy')}:{_spark_jar('commons-cli')}", "org.apache.ivy.Main", "-warn",

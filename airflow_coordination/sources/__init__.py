@@ -1,4 +1,4 @@
-"""Suppliers: where partitions come from. Object storages and SQL tables.
+"""Suppliers: where partitions come from. Object storages, SQL tables and topics of Kafka.
 
 The public names are loaded when they are first used (:pep:`562`), so that importing this room loads no client library.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_coordination.sources.errors import SourceError
+    from airflow_coordination.sources.kafka.ranges import kafka_ranges
     from airflow_coordination.sources.objects.files import FileListing
     from airflow_coordination.sources.objects.listing import Listing, StoredObject
     from airflow_coordination.sources.objects.object_listing import object_listing
@@ -23,6 +24,7 @@ _ROOMS = {
     "S3Listing": "objects.s3",
     "SourceError": "errors",
     "StoredObject": "objects.listing",
+    "kafka_ranges": "kafka.ranges",
     "object_listing": "objects.object_listing",
     "object_paths": "objects.paths",
     "range_clause": "sql.ranges",
@@ -35,6 +37,7 @@ __all__ = [
     "S3Listing",
     "SourceError",
     "StoredObject",
+    "kafka_ranges",
     "object_listing",
     "object_paths",
     "range_clause",

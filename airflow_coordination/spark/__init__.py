@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Publish,
     )
     from airflow_coordination.spark.draining import Drained, drain
+    from airflow_coordination.spark.kafka import KafkaRange, KafkaRangeError, read_range
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
@@ -41,6 +42,8 @@ _HOMES = {
     "FileSink": "destinations",
     "GiveUp": "outcomes",
     "HttpSink": "destinations",
+    "KafkaRange": "kafka",
+    "KafkaRangeError": "kafka",
     "OpenSearchSink": "destinations",
     "PartitionApplication": "application",
     "PartitionLease": "lease",
@@ -50,6 +53,7 @@ _HOMES = {
     "drain": "draining",
     "partition_application": "application",
     "read_completed": "completed",
+    "read_range": "kafka",
 }
 
 __all__ = [
@@ -65,6 +69,8 @@ __all__ = [
     "FileSink",
     "GiveUp",
     "HttpSink",
+    "KafkaRange",
+    "KafkaRangeError",
     "OpenSearchSink",
     "PartitionApplication",
     "PartitionLease",
@@ -74,6 +80,7 @@ __all__ = [
     "drain",
     "partition_application",
     "read_completed",
+    "read_range",
 ]
 
 

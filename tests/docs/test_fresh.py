@@ -8,6 +8,7 @@ import pytest
 
 import airflow_coordination.outputs
 import airflow_coordination.sources
+import airflow_coordination.spark
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.follow_ups import FollowUpError
 from airflow_coordination.leases import CoordinationError, Metric
@@ -51,6 +52,7 @@ def test_every_error_has_its_place():
     assert airflow_coordination.sources.SourceError
     assert NegativeAcknowledgmentError
     assert FollowUpError
+    assert airflow_coordination.spark.KafkaRangeError
     assert InconsistentListingError
     page = (ROOT / "docs/reference/errors.md").read_text()
     ours = {error.__name__ for error in _errors() if error.__module__.startswith("airflow_coordination.")}

@@ -56,7 +56,15 @@ def test_metadata_says_what_the_project_file_says(contents):
     metadata = Parser().parsestr(contents["airflow_coordination-0.1.0.dist-info/METADATA"])
     base = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
     assert not [line for line in base if "airflow" in line or "spark" in line]
-    assert metadata.get_all("Provides-Extra") == ["airflow", "amazon", "opensearch", "postgres", "spark", "testing"]
+    assert metadata.get_all("Provides-Extra") == [
+        "airflow",
+        "amazon",
+        "kafka",
+        "opensearch",
+        "postgres",
+        "spark",
+        "testing",
+    ]
     assert metadata["License-Expression"] == "Apache-2.0"
     entry_points = contents["airflow_coordination-0.1.0.dist-info/entry_points.txt"]
     assert "provider_info = airflow_coordination.get_provider_info:get_provider_info" in entry_points

@@ -1,0 +1,1 @@
+"""Topics of Kafka: one standing partition for each of their partitions."""

@@ -1,0 +1,87 @@
+"""The supplier that makes a standing partition of every partition of Kafka topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.sources.errors import SourceError
+
+_ACTION: Final = "list the partitions of a topic"
+_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRanges:
+    """The supplier that :func:`kafka_ranges` makes. It remembers nothing: what exists already is not created again."""
+
+    servers: str
+    topics: tuple[str, ...]
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    seconds: float = _SECONDS
+
+    def __call__(self, state: Mapping[str, Any]) -> Iterator[PartitionIdentifier]:
+        """Yield each topic's partitions, those that were added since last time among them.
+
+        :raises SourceError: when no server answers, or a topic does not exist; it names them.
+        """
+        client = self._client()
+        for topic in self.topics:
+            for number in self._numbers(client, topic):
+                yield PartitionIdentifier(f"{topic}:{number}", {"topic": topic, "partition": number})
+
+    def _client(self) -> Any:
+        try:
+            from confluent_kafka.admin import AdminClient
+        except ModuleNotFoundError as error:
+            remedy = "Install airflow-coordination[kafka]"
+            raise SourceError(_ACTION, self.servers, "needs confluent-kafka, which is not here", remedy) from error
+        from confluent_kafka import KafkaException
+
+        try:
+            return AdminClient({"bootstrap.servers": self.servers, "log_level": "0", **self.options})
+        except (KafkaException, ValueError) as error:
+            raise SourceError(_ACTION, self.servers, f"takes no such options: {error}", "Mend options") from error
+
+    def _numbers(self, client: Any, topic: str) -> list[int]:
+        from confluent_kafka import KafkaException
+
+        try:
+            found = client.list_topics(topic, timeout=self.seconds).topics[topic]
+        except KafkaException as error:
+            problem = f"did not answer within {self.seconds:g} seconds: {error.args[0].str()}"
+            raise SourceError(_ACTION, self.servers, problem, "Check servers, and that a broker runs there") from error
+        if found.error is not None:
+            problem = f"has no readable topic {topic!r}: {found.error.str()}"
+            raise SourceError(_ACTION, self.servers, problem, "Create it, or check its name and this user's rights")
+        return sorted(found.partitions)
+
+
+def kafka_ranges(
+    servers: str,
+    topic: str | Sequence[str],
+    *,
+    options: Mapping[str, str] | None = None,
+    seconds: float = _SECONDS,
+) -> KafkaRanges:
+    """Return a supplier that makes one standing partition of every partition of a topic.
+
+    Its key is ``topic:partition``, its payload ``topic`` and ``partition``. Ask it again and again: partitions that a
+    topic gets later are created then. What is read in each pass says ``spark.read_range``. Nothing is contacted before
+    the supplier runs. It needs the extra ``kafka``.
+
+    :param servers: ``host:port``, several with commas (Kafka: ``bootstrap.servers``).
+    :param topic: the topic's name, or several names.
+    :param options: more options of librdkafka's client (``security.protocol``, ``sasl.password`` and so on).
+    :param seconds: how long to wait for an answer.
+    :raises InvalidInputError: for servers or topics that are none.
+    """
+    if not servers.strip():
+        raise InvalidInputError("servers", servers, "names no server", "Write host:port, several with commas")
+    topics = (topic,) if isinstance(topic, str) else tuple(topic)
+    if not topics or not all(topics) or len(set(topics)) < len(topics):
+        raise InvalidInputError("topic", topic, "is no name or list of different names", "Give at least one name")
+    return KafkaRanges(servers, topics, dict(options or {}), seconds)
