@@ -70,7 +70,7 @@ class DeleteMessages:
 
         carried = Carried()
         try:
-            client = _client(self)
+            client = sqs_client(self.queue_url, self.region)
             for start in range(0, len(self.receipts), BATCH):
                 carried += self._delete(client, self.receipts[start : start + BATCH])
         except (BotoCoreError, ClientError) as error:
@@ -92,11 +92,14 @@ class DeleteMessages:
         return FollowUpError(f"delete messages of {self.queue_url}", problem.rstrip("."), remedy)
 
 
-def _client(action: DeleteMessages) -> Any:
-    """Return a client of the service that the queue's URL names."""
+def sqs_client(queue_url: str, region: str | None) -> Any:
+    """Return a client of the service that a queue's URL names.
+
+    :param region: by default the one in the URL, or the environment's.
+    """
     import boto3
 
-    address = urlsplit(action.queue_url)
+    address = urlsplit(queue_url)
     after_sqs = address.netloc.partition("sqs.")[2].partition(".")[0]
     endpoint = f"{address.scheme}://{address.netloc}"
-    return boto3.Session().client("sqs", region_name=action.region or after_sqs or None, endpoint_url=endpoint)
+    return boto3.Session().client("sqs", region_name=region or after_sqs or None, endpoint_url=endpoint)

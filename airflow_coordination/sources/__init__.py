@@ -1,4 +1,4 @@
-"""Suppliers: where partitions come from. Object storages, SQL tables and topics of Kafka.
+"""Suppliers: where partitions come from. Object storages, SQL tables, topics of Kafka, notifications in SQS.
 
 The public names are loaded when they are first used (:pep:`562`), so that importing this room loads no client library.
 """
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_coordination.sources.objects.paths import object_paths, spark_paths
     from airflow_coordination.sources.objects.s3 import S3Listing
     from airflow_coordination.sources.sql.ranges import range_clause, sql_ranges
+    from airflow_coordination.sources.sqs.notifications import sqs_notifications
 
 _ROOMS = {
     "FileListing": "objects.files",
@@ -30,6 +31,7 @@ _ROOMS = {
     "range_clause": "sql.ranges",
     "spark_paths": "objects.paths",
     "sql_ranges": "sql.ranges",
+    "sqs_notifications": "sqs.notifications",
 }
 __all__ = [
     "FileListing",
@@ -43,6 +45,7 @@ __all__ = [
     "range_clause",
     "spark_paths",
     "sql_ranges",
+    "sqs_notifications",
 ]
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError, messages
+from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError
+from airflow_coordination.follow_ups.messages import sqs_client
 from airflow_coordination.leases import Partition, PartitionStatus
 
 PARTITION = Partition(source="s|PARTITION", key="k", status=PartitionStatus.ASSIGNED)
@@ -66,7 +67,7 @@ def test_a_process_that_knows_no_region_says_so(queue) -> None:
 
 
 def test_the_region_is_that_of_the_url() -> None:
-    client = messages._client(DeleteMessages("https://sqs.eu-west-1.amazonaws.com/1/q", "r"))
+    client = sqs_client("https://sqs.eu-west-1.amazonaws.com/1/q", None)
     assert (client.meta.region_name, client.meta.endpoint_url) == ("eu-west-1", "https://sqs.eu-west-1.amazonaws.com")
 
 
