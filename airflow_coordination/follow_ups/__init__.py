@@ -4,12 +4,14 @@ from airflow_coordination.follow_ups.doing import FollowedUp, follow_up, follow_
 from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import Carried, SourceAction
 from airflow_coordination.follow_ups.url import CallUrl
 
 __all__ = [
     "CallUrl",
     "Carried",
+    "CommitOffsets",
     "DeleteMessages",
     "DeleteObjects",
     "FollowUpError",

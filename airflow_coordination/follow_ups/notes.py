@@ -13,6 +13,7 @@ from typing import Any, Final
 from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import SourceAction
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.leases.errors import InvalidInputError, SettingsError
@@ -24,7 +25,8 @@ from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete, join, read_bytes, write_bytes
 
 Then = SourceAction | Sequence[SourceAction] | None
-KINDS: Final[dict[str, type[SourceAction]]] = {each.kind: each for each in (DeleteObjects, DeleteMessages, CallUrl)}
+_ACTIONS: Final[tuple[type[SourceAction], ...]] = (DeleteObjects, DeleteMessages, CommitOffsets, CallUrl)
+KINDS: Final = {each.kind: each for each in _ACTIONS}
 LISTS: Final = "_follow_ups"
 """The directory of long notes below an output root."""
 _MAX_FILE, _MAX_DEPTH = 64 * 1024 * 1024, 8

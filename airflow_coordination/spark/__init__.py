@@ -10,6 +10,7 @@ from airflow_coordination.spark import handed_over as handed_over  # it reads a 
 if TYPE_CHECKING:
     from airflow_coordination.follow_ups.messages import DeleteMessages
     from airflow_coordination.follow_ups.objects import DeleteObjects
+    from airflow_coordination.follow_ups.offsets import CommitOffsets
     from airflow_coordination.follow_ups.url import CallUrl
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.archive import build_archive
@@ -33,6 +34,7 @@ _HOMES = {
     "Acknowledgment": "delivery",
     "CallUrl": "..follow_ups.url",
     "Close": "outcomes",
+    "CommitOffsets": "..follow_ups.offsets",
     "Complete": "outcomes",
     "DataPrepperDeadLetters": "destinations",
     "DeadLetters": "destinations",
@@ -60,6 +62,7 @@ __all__ = [
     "Acknowledgment",
     "CallUrl",
     "Close",
+    "CommitOffsets",
     "Complete",
     "DataPrepperDeadLetters",
     "DeadLetters",

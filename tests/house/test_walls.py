@@ -23,7 +23,7 @@ CLIENTS = {
     "acknowledgments": set(),
     "streams": set(),
     "sinks": {"opensearchpy", "psycopg", "pyarrow", "tenacity"},
-    "follow_ups": {"boto3", "botocore"},
+    "follow_ups": {"boto3", "botocore", "confluent_kafka"},
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "spark": {"confluent_kafka", "pyspark"},
     "sources": {"boto3", "confluent_kafka", "fsspec", "sqlalchemy"},

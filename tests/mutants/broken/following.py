@@ -107,4 +107,12 @@ MUTANTS = (
         "S27: others decide what is deleted",
         _doing("a_list_that_is_not_as_it_was_written_is_not_followed"),
     ),
+    Mutant(
+        "a group's offset goes back",
+        "follow_ups.offsets",
+        "if each.offset > known.offset]",
+        "if each.offset != known.offset]",
+        "S27: a pass that is followed up late takes the group back behind the next one",
+        Tested("tests/integration/kafka/test_offsets.py::test_s27_a_group_never_goes_back"),
+    ),
 )

@@ -70,4 +70,12 @@ MUTANTS = (
         "        created = Created()\n",
         "S11: a page whose answer was lost is taken for created",
     ),
+    Mutant(
+        "a message goes before its partitions are stored",
+        "sources.sqs.notifications",
+        "            yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store\n",
+        "",
+        "S11: what a supplier has deleted from its queue and does not live to store is lost",
+        Tested("tests/integration/sqs/test_sqs.py::test_s11_a_supplier_killed_at_any_call_loses_no_message"),
+    ),
 )

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, FollowUpError, follow_up_all
+from airflow_coordination.follow_ups import (
+    CallUrl,
+    CommitOffsets,
+    DeleteMessages,
+    DeleteObjects,
+    FollowUpError,
+    follow_up_all,
+)
 from airflow_coordination.follow_ups.notes import KINDS, LISTS, actions_in, note_of
 from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.leases.follow_up import MAX_BYTES
@@ -130,7 +137,7 @@ def test_a_note_that_is_not_understood_says_so_and_stays(one, text) -> None:
 @pytest.mark.parametrize("then", ["s3://b/k", {"delete": "x"}, [DeleteObjects("x"), "y"], DeleteObjects, 7])
 def test_an_outcome_takes_actions_only(ending, then) -> None:
     with pytest.raises(
-        InvalidInputError, match=r"is nothing to do at a source. Give one or several of: CallUrl, Delete"
+        InvalidInputError, match=r"is nothing to do at a source. Give one or several of: CallUrl, CommitOffsets, D"
     ):
         ending(then=then)
 
@@ -140,6 +147,7 @@ def test_every_kind_comes_back_as_it_went(one) -> None:
         DeleteObjects("/x/y"),
         DeleteMessages("https://sqs.eu-west-1.amazonaws.com/1/q", ["r1", "r2"]),
         CallUrl("https://example.org/done", {"a": [1]}),
+        CommitOffsets("broker:9092", "g", {"t:0": 7}, "OPTIONS"),
     ]
     assert {type(action) for action in actions} == set(KINDS.values())
     partition = acquired(one, "k").partition
@@ -153,6 +161,10 @@ def test_every_kind_comes_back_as_it_went(one) -> None:
     [
         (lambda: DeleteMessages("queue", "r"), "queue_url='queue': is no URL of a queue"),
         (lambda: DeleteMessages("https://q", []), "receipts=[]: names no messages"),
+        (lambda: CommitOffsets("", "g", {"t:0": 1}), "servers='': is no name"),
+        (lambda: CommitOffsets("b", "g", {"t": 1}), "offsets={'t': 1}: names no offsets of topics"),
+        (lambda: CommitOffsets("b", "g", {"t:0": -1}), "Give {'topic:partition': offset}, for example"),
+        (lambda: CommitOffsets("b", "g", {}), "offsets={}: names no offsets"),
         (lambda: CallUrl("ftp://x"), "is no address of HTTP"),
         (lambda: CallUrl("https://me:secret@x"), "holds a user's name or password"),
     ],

@@ -1,0 +1,133 @@
+"""Telling a consumer group of Kafka how far its topics are published: for other people's tools, which look there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.partition import Partition
+
+_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOffsets:
+    """Moves a consumer group's offsets on to where a partition has ended, never back.
+
+    The position that counts is the partition's progress. The group mirrors it, always behind what is published: it is
+    committed after the ending, and one that is further on already, by a later pass, stays.
+
+    :param servers: ``host:port``, several with commas.
+    :param group: the consumer group, which has no members.
+    :param offsets: the offset after the last record by ``topic:partition``, as the keys of
+        :func:`~airflow_coordination.sources.kafka_ranges` are.
+    :param options_from: the name of an environment variable with more options of librdkafka as a JSON object, where
+        the commit is made: a note holds no secrets.
+    :raises InvalidInputError: naming what cannot be used.
+    """
+
+    servers: str
+    group: str
+    offsets: Mapping[str, int]
+    options_from: str | None = None
+    kind: ClassVar[str] = "commit offsets"
+
+    def __post_init__(self) -> None:
+        for name in ("servers", "group"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise InvalidInputError(name, getattr(self, name), "is no name", "Give a text")
+        given: object = self.offsets
+        whole = isinstance(given, Mapping) and given and all(_is_place(key, value) for key, value in given.items())
+        if not whole:
+            remedy = "Give {'topic:partition': offset}, for example {lease.key: range.end}"
+            raise InvalidInputError("offsets", given, "names no offsets of topics", remedy)
+
+    def pinned(self, partition: Partition) -> CommitOffsets:
+        """Return itself: an offset is of one record."""
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """Return where to, and how far."""
+        named = {"servers": self.servers, "group": self.group, "offsets": dict(self.offsets)}
+        return {**named, "options_from": self.options_from}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> CommitOffsets:
+        """Return the commit that was noted."""
+        return cls(found["servers"], found["group"], found["offsets"], found["options_from"])
+
+    def carry_out(self) -> Carried:
+        """Commit what the group has not reached.
+
+        :raises FollowUpError: when Kafka does not answer, or refuses.
+        """
+        kafka = _library()
+        wanted = [kafka.TopicPartition(*_place(key), offset) for key, offset in self.offsets.items()]
+        try:
+            consumer = kafka.Consumer(
+                {
+                    "bootstrap.servers": self.servers,
+                    "group.id": self.group,
+                    "enable.auto.commit": False,
+                    "log_level": 0,
+                    **self._options(),
+                }
+            )
+        except kafka.KafkaException as error:
+            raise self._error(error) from error
+        try:
+            reached = consumer.committed(wanted, timeout=_SECONDS)
+            ahead = [each for each, known in zip(wanted, reached, strict=True) if each.offset > known.offset]
+            if ahead:
+                consumer.commit(offsets=ahead, asynchronous=False)
+        except kafka.KafkaException as error:
+            raise self._error(error) from error
+        finally:
+            consumer.close()
+        return Carried(len(wanted))
+
+    def _options(self) -> dict[str, Any]:
+        if self.options_from is None:
+            return {}
+        try:
+            found: dict[str, Any] = json.loads(os.environ[self.options_from])
+        except (KeyError, ValueError) as error:
+            problem = f"{self.options_from} is no JSON in this process's environment"
+            raise FollowUpError(self._what, problem, "Set it where this is done") from error
+        return found
+
+    @property
+    def _what(self) -> str:
+        return f"commit offsets of group {self.group!r} at {self.servers}"
+
+    def _error(self, error: Any) -> FollowUpError:
+        remedy = "Check servers and rights, and that the group has no members"
+        return FollowUpError(self._what, str(error.args[0]), remedy)
+
+
+def _place(key: str) -> tuple[str, int]:
+    topic, _, number = key.rpartition(":")
+    return topic, int(number)
+
+
+def _is_place(key: object, offset: object) -> bool:
+    topic, _, number = str(key).rpartition(":")
+    return (
+        bool(topic) and number.isdecimal() and isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
+    )
+
+
+def _library() -> Any:
+    try:
+        import confluent_kafka
+    except ModuleNotFoundError as error:
+        raise FollowUpError(
+            "commit offsets", "it needs confluent-kafka, which is not here", "Install airflow-coordination[kafka]"
+        ) from error
+    return confluent_kafka
