@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant, Simulated
+from tests.mutants.mutant import Mutant, Simulated, Tested
 
 _SUPPLY = "leases.supply"
 _CREATION = "leases.creation"
