@@ -47,4 +47,13 @@ with DAG(
         conn_id="spark_default",
         max_leases=None,
     ).expand(hint=ready.output)
+    # It fails when a file is parked, because one of its places did not take it.
+    delivered = PartitionsSensor(
+        task_id="delivered",
+        source="deliveries",
+        until="completed",
+        poke_interval=5,
+        trigger_rule="all_done_min_one_success",
+    )
     create >> ready
+    [create, deliver] >> delivered

@@ -21,6 +21,7 @@ SHAPES = {
     "docs/how-to/wake-up.md": ("flights_when_due", "flights", "none_parked"),
     "airflow_coordination/examples/sales.py": ("coordination_quickstart", "quickstart", "done"),
     "airflow_coordination/examples/sales_without_spark.py": ("coordination_quickstart", "quickstart", "done"),
+    "dags/deliveries.py": ("deliveries", "deliveries", "delivered"),
     "dags/flights.py": ("flights", "flights", "finished"),
     "dags/spark_connect.py": ("spark_connect", "primes", "finished"),
     "dags/standing_source.py": ("standing_source", "pumps", "none_parked"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -12,7 +11,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from scripts.java_packages import jars
 from tests.engines.kafka import kafka_broker
-from tests.integration.spark.drivers import SMALL
+from tests.integration.spark.conftest import spark
+
+__all__ = ["spark"]
 
 
 @pytest.fixture(scope="session")
@@ -20,18 +21,6 @@ def kafka() -> Iterator[str]:
     """``host:port`` of the session's broker. Its topics outlive the test: use names of your own."""
     with kafka_broker(jars("kafka")) as servers:
         yield servers
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_DIST_CLASSPATH", f"{jars('spark-kafka')}/*")
-        session = SparkSession.builder.master("local[1]").config(map=SMALL).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from airflow_coordination.follow_ups import follow_up_all
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.spark import read_completed
 from airflow_coordination.stores import open_store
-from scripts.java_packages import jars
 from tests.house.tree import ROOT
+from tests.integration.spark.drivers import connector
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_s12_s27_killed_at_any_moment_each_record_is_published_once(
     send(range(records))
     passes = str(records // 60)
     chance, killed, driver = random.Random(records), 0, [sys.executable, "-m", "tests.integration.kafka.reader"]
-    environment = {**os.environ, "SPARK_DIST_CLASSPATH": f"{jars('spark-kafka')}/*", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **connector(), "PYTHONPATH": str(ROOT)}
     while True:
         with (tmp_path / "driver.log").open("ab") as log:
             process = subprocess.Popen(

@@ -34,11 +34,12 @@ SMALL = {
 
 
 def connector() -> dict[str, str]:
-    """Return the variable that puts Spark's connector to S3 on a JVM's class path, which all its sessions share.
+    """Return the variable that puts Spark's connectors to S3 and Kafka on a JVM's class path.
 
-    It goes behind Spark's own jars: in front of them, the JVM could not use the archive of Spark's classes.
+    Both, because all sessions of a process share its JVM, whichever test starts it. They go behind Spark's own jars: in
+    front of them, the JVM could not use the archive of Spark's classes.
     """
-    return {"SPARK_DIST_CLASSPATH": f"{jars('hadoop-aws')}/*"}
+    return {"SPARK_DIST_CLASSPATH": f"{jars('hadoop-aws')}/*:{jars('spark-kafka')}/*"}
 
 
 def eventually(what: Callable[[], object], seconds: float = 90) -> object:
