@@ -10,8 +10,9 @@ from datetime import timedelta
 from airflow_coordination.acknowledgments.acknowledgment_set import AcknowledgmentSet, Callback, SetStatus
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.settings import Settings
 
-DEFAULT_TIMEOUT = timedelta(hours=2)
+DEFAULT_TIMEOUT = Settings().acknowledgment_timeout
 """How long a set waits unless it is said (Data Prepper: ``acknowledgment_timeout``)."""
 _WAITING = (SetStatus.OPEN, SetStatus.COMPLETE)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.follow_ups.protocol import Carried, texts_in
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.file_marks import FileMark, delete_marked, mark_of, marks
@@ -37,13 +37,13 @@ class DeleteObjects:
     kind: ClassVar[str] = "delete objects"
 
     def __post_init__(self) -> None:
-        given: object = self.paths
-        listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
-        if not listed or not all(isinstance(path, str) and path for path in listed):
-            raise InvalidInputError("paths", given, "names no objects", "Give the addresses of one or more objects")
+        listed = texts_in(self.paths)
+        if not listed:
+            problem, remedy = "names no objects", "Give the addresses of one or more objects"
+            raise InvalidInputError("paths", self.paths, problem, remedy)
         if len(listed) > MAX_OBJECTS:
             problem = f"names {len(listed):,} objects, and {MAX_OBJECTS:,} are the limit"
-            raise InvalidInputError("paths", listed[:1], problem, "Make smaller partitions")
+            raise InvalidInputError("paths", [listed[0]], problem, "Make smaller partitions")
         object.__setattr__(self, "paths", tuple(_address(path) for path in listed))
 
     @classmethod

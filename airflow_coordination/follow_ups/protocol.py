@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -52,3 +52,9 @@ class SourceAction(Protocol):
 
         :raises CoordinationError: when not all could be done; it is tried again, as a whole.
         """
+
+
+def texts_in(given: object) -> tuple[str, ...]:
+    """Return what an action was given for one text or several; none where it is anything else, or one is empty."""
+    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
+    return tuple(listed) if all(isinstance(each, str) and each for each in listed) else ()

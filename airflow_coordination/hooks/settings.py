@@ -11,10 +11,9 @@ from airflow.sdk import conf
 
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.settings import SWEEP_INTERVAL, Settings, check_known
+from airflow_coordination.leases.settings import DURATIONS, SWEEP_INTERVAL, Settings, check_known
 
 SECTION: Final = "coordination"
-_DURATIONS: Final = frozenset(field.name for field in fields(Settings) if "timedelta" in str(field.type))
 _WORDS: Final = frozenset({"on_negative"})
 SETTING_NAMES: Final = frozenset(field.name for field in fields(Settings))
 _REFERENCES: Final = ("_cmd", "_secret")
@@ -76,7 +75,7 @@ def _check_section() -> None:
 def _typed(name: str, value: Any) -> Any:
     if value is None or isinstance(value, timedelta) or name in _WORDS:
         return value
-    return _seconds(name, value) if name in _DURATIONS else _whole(name, value)
+    return _seconds(name, value) if name in DURATIONS else _whole(name, value)
 
 
 def _seconds(name: str, value: Any) -> timedelta:

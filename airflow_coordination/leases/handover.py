@@ -7,7 +7,6 @@ nothing secret goes that way, and every value is one word that no shell on its w
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -15,7 +14,7 @@ from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases.settings import DURATIONS, Settings
 
 HANDOVER_VARIABLE: Final = "COORDINATION_HANDOVER"
 STORE_VARIABLE: Final = "COORDINATION_STORE"
@@ -23,7 +22,6 @@ REPORT_MARKER: Final = "[coordination] "
 """Begins the lines on standard output with which a driver says what happened: JSON follows."""
 
 _WORD: Final = "base64:"
-_DURATIONS: Final = {each.name for each in dataclasses.fields(Settings) if "timedelta" in str(each.type)}
 _DEFAULTS: Final = Settings()
 _NEWER: Final = ("acknowledgment_timeout", "on_negative")
 """Settings that a driver of the version before does not know: they go along only where they say something."""
@@ -107,7 +105,7 @@ class HandOver:
         try:
             fields = json.loads(text)
             settings = fields.pop("settings")
-            for name in _DURATIONS & settings.keys():
+            for name in DURATIONS & settings.keys():
                 settings[name] = None if settings[name] is None else timedelta(seconds=settings[name])
             fence = Fence.parse(fields.pop("fence"))
             return cls(fence=fence, settings=Settings(**settings), **fields)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
@@ -22,8 +22,9 @@ _ABOVE_ZERO: Final = (
     "request_deadline",
     "acknowledgment_timeout",
 )
-WAYS_OUT: Final = ("fail", "give up")
-"""Of a delivery that was not positive."""
+OnNegative = Literal["fail", "give up"]
+"""The ways out of a delivery that was not positive."""
+WAYS_OUT: Final[tuple[str, ...]] = get_args(OnNegative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,10 @@ class Settings:
         doublings = min(max(failures - 1, 0), 60)
         seconds = self.retry_delay.total_seconds() * 2**doublings
         return timedelta(seconds=min(seconds, self.max_retry_delay.total_seconds()))
+
+
+DURATIONS: Final = frozenset(field.name for field in fields(Settings) if "timedelta" in str(field.type))
+"""The settings that are durations; they travel, and are configured, in seconds."""
 
 
 def check_known(given: Collection[str], known: Collection[str], where: str) -> None:

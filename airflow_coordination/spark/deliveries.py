@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.settings import WAYS_OUT
+from airflow_coordination.leases.settings import WAYS_OUT, OnNegative
 from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
-
-OnNegative = Literal["fail", "give up"]
 
 
 @dataclass(slots=True)

@@ -22,12 +22,13 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.settings import OnNegative
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
-from airflow_coordination.spark.deliveries import Deliveries, OnNegative, sink_task, way_out
+from airflow_coordination.spark.deliveries import Deliveries, sink_task, way_out
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 from airflow_coordination.spark.reports import Report

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.follow_ups.messages import BATCH, sqs_client
+from airflow_coordination.follow_ups.sqs import BATCH, check_queue, refused_deletions, sqs_client
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
@@ -50,8 +50,7 @@ class SqsNotifications:
                 except (NotUnderstoodError, InvalidInputError) as error:
                     log.warning("Left in %s: %.200s (%s)", self.queue_url, message["Body"], error)
             yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store
-            for first in range(0, len(understood), BATCH):
-                self._delete(client, understood[first : first + BATCH])
+            self._delete(client, [message["ReceiptHandle"] for message in understood])
 
     def _several(self, client: Any) -> Iterator[dict[str, Any]]:
         """Yield the messages of several requests, up to the first that finds none."""
@@ -72,13 +71,11 @@ class SqsNotifications:
         found: list[dict[str, Any]] = answer.get("Messages", [])
         return found
 
-    def _delete(self, client: Any, messages: list[dict[str, Any]]) -> None:
+    def _delete(self, client: Any, receipts: list[str]) -> None:
         """Delete what is stored; what cannot be deleted comes again, and is no new partition then."""
-        entries = [{"Id": str(n), "ReceiptHandle": each["ReceiptHandle"]} for n, each in enumerate(messages)]
         with wrapped("delete notifications", self.queue_url):
-            failed = client.delete_message_batch(QueueUrl=self.queue_url, Entries=entries).get("Failed", [])
-        for each in failed:
-            log.warning("A message of %s comes again: %s", self.queue_url, each.get("Message", each["Code"]))
+            for each in refused_deletions(client, self.queue_url, receipts):
+                log.warning("A message of %s comes again: %s", self.queue_url, each.get("Message", each["Code"]))
 
 
 def sqs_notifications(
@@ -104,10 +101,7 @@ def sqs_notifications(
     :param region: by default the one that the URL names, or the environment's.
     :raises InvalidInputError: for arguments that cannot be used.
     """
-    url: object = queue_url
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        remedy = "Give https://sqs.<region>.amazonaws.com/…"
-        raise InvalidInputError("queue_url", queue_url, "is no URL of a queue", remedy)
+    check_queue(queue_url)
     if isinstance(max_messages, bool) or max_messages < 1:
         raise InvalidInputError("max_messages", max_messages, "is not a whole number above zero", "Give 1 or more")
     positive("visibility", visibility)

@@ -12,7 +12,7 @@ import boto3
 import pytest
 
 from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError
-from airflow_coordination.follow_ups.messages import sqs_client
+from airflow_coordination.follow_ups.sqs import sqs_client
 from airflow_coordination.leases import Partition, PartitionStatus
 
 PARTITION = Partition(source="s|PARTITION", key="k", status=PartitionStatus.ASSIGNED)

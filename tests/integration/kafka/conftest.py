@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from scripts.java_packages import jars
@@ -46,3 +46,18 @@ def send(kafka: str, topic: str) -> Callable[[range], None]:
         assert producer.flush(60) == 0
 
     return send
+
+
+@pytest.fixture
+def committed(kafka: str, topic: str) -> Callable[[], dict[int, int]]:
+    """The offsets of the topic's own consumer group, by partition; 0 where it has none."""
+
+    def committed() -> dict[int, int]:
+        consumer = Consumer({"bootstrap.servers": kafka, "group.id": topic, "log_level": 0})
+        try:
+            found = consumer.committed([TopicPartition(topic, number) for number in range(3)], timeout=15)
+            return {each.partition: max(each.offset, 0) for each in found}
+        finally:
+            consumer.close()
+
+    return committed

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from airflow_coordination.follow_ups import follow_up_all
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
@@ -19,21 +18,6 @@ from airflow_coordination.spark import read_completed
 from airflow_coordination.stores import open_store
 from tests.house.tree import ROOT
 from tests.integration.spark.drivers import connector
-
-
-@pytest.fixture
-def committed(kafka, topic):
-    """The offsets of the topic's own consumer group, by partition."""
-
-    def committed() -> dict[int, int]:
-        consumer = Consumer({"bootstrap.servers": kafka, "group.id": topic, "log_level": 0})
-        try:
-            found = consumer.committed([TopicPartition(topic, number) for number in range(3)], timeout=15)
-            return {each.partition: max(each.offset, 0) for each in found}
-        finally:
-            consumer.close()
-
-    return committed
 
 
 @pytest.mark.timeout(900)
