@@ -12,7 +12,7 @@ RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
 TWO_AT_ONCE := -n 2 --dist worksteal
 # What starts processes mostly waits for them: three at once, a file in one process, so that its engines start once.
 THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
-FAST := not (slow or postgres or spark or system or dynamodb or kafka or opensearch)
+FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis or opensearch)
 # Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
 NOT_FAST := --ignore tests/unit --ignore tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
@@ -50,6 +50,7 @@ test-all: ## Everything there is but `make proof`: also every mutant, moto, both
 engines: .venv/ready
 	@scripts/system_packages.sh java postgresql pgbouncer
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka
+	@$(BIN)/python scripts/npm_packages.py kinesis
 	@$(RUN) python scripts/spark_archive.py
 
 .PHONY: test-suite
@@ -82,7 +83,7 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 	scripts/without_airflow.sh
 
 .PHONY: test-fast
-test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreSQL, DynamoDB Local, OpenSearch or Airflow processes
+test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreSQL, DynamoDB Local, OpenSearch, Kinesis or Airflow processes
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
 
 MINUTES ?= 30

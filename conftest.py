@@ -20,12 +20,15 @@ _BY_FIXTURE = {
     "spark": "spark",
     "dynamodb_local": "dynamodb",
     "kafka": "kafka",
+    "kinesis": "kinesis",
+    "kinesis_local": "kinesis",
+    "kinesalite": "kinesis",
     "opensearch_node": "opensearch",
 }
 _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
 _KIT = _ROOT / "tests" / "conformance"
-_ENGINES = {"slow", "postgres", "dynamodb", "kafka", "opensearch", "spark", "system"}
+_ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
 _TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 

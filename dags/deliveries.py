@@ -2,8 +2,8 @@
 
 ``create_partitions`` makes a partition of every file that is new, and does what drivers that died have left: a file
 whose records were delivered is deleted, whoever lives to do it. ``deliver`` reads a file, publishes the flights, writes
-those of one carrier as JSON lines beside, and sets malformed lines aside; the file goes only when every record is
-accounted for.
+those of one carrier as JSON lines beside, and makes dead letters of malformed lines; the file goes only when every
+record is accounted for.
 
 It reads the folder that the Airflow variable ``flights_inbox`` names (by default ``data/inbox`` beside the DAGs folder,
 or for example ``s3://bucket/inbox``) and publishes below ``[coordination] output_root``.

@@ -5,7 +5,7 @@ import sys
 from pyspark.sql.functions import concat_ws
 
 from airflow_coordination import Complete, partition_application
-from airflow_coordination.spark import DeleteObjects, FileSink, Publish
+from airflow_coordination.spark import DeadLetters, DeleteObjects, FileSink, Publish
 
 SCHEMA = """
     year int, month int, day int, dep_time int, sched_dep_time int, dep_delay int, arr_time int, sched_arr_time int,
@@ -21,15 +21,15 @@ def main(spark, lease):
     records = spark.read.csv(
         path, header=True, schema=SCHEMA, nullValue="NA", columnNameOfCorruptRecord="malformed", mode="PERMISSIVE"
     )
-    records = records.withColumn("id", concat_ws("/", "time_hour", "carrier", "flight", "origin", "malformed"))
+    records = records.withColumn("id", concat_ws("/", "time_hour", "carrier", "flight", "origin"))
     lease.deliver(
         records,
         key="id",
         sinks={
-            "flights": Publish("delivered_flights", where="malformed is null"),
-            "malformed": Publish("malformed_lines", where="malformed is not null"),
-            "united": FileSink(sys.argv[1], where="malformed is null and carrier = 'UA'"),
+            "flights": Publish("delivered_flights"),
+            "united": FileSink(sys.argv[1], where="carrier = 'UA'"),
         },
+        dead_letters=DeadLetters("malformed_lines", where="malformed is not null"),  # before any sink is asked
     )
     # If a record did not arrive, this is a failure: nothing is published, and the file stays.
     return Complete(then=DeleteObjects.of(lease.partition))

@@ -108,12 +108,13 @@ LIMITS = (
         "A partition's last error, cut after", "leases.ending_requests", "MAX_ERROR_CHARACTERS", unit("characters")
     ),
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
+    Constant("Leases of one Spark application at a time", "leases.concurrency", "MOST_CONCURRENT_LEASES"),
     Constant("Endings that a partition remembers", "leases.fence", "RING_SIZE"),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
     Constant("DynamoDB: an item", "stores.dynamodb.limits", "MAX_ITEM_BYTES", kib),
     Constant("DynamoDB: items in one transaction", "stores.dynamodb.limits", "MAX_TRANSACTION"),
     Constant("DynamoDB: partitions created in one step", "stores.dynamodb.store", "CREATE_PAGE"),
-    Constant("DynamoDB: requests of one step under way at a time", "stores.dynamodb.creating", "PARALLEL"),
+    Constant("DynamoDB: requests of one step under way at a time", "stores.dynamodb.parallel", "PARALLEL"),
     Constant(
         "DynamoDB: progress or blocks above this get an item of their own",
         "stores.dynamodb.large_values",

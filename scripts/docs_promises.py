@@ -36,6 +36,8 @@ PROMISES = {
     "S17": "`in_memory` is for one process, and refuses where it is shared.",
     "S18": "Two hosts that believe they share a store really do: every store has an id, and hints and hand-overs carry"
     " it.",
+    "S19": "No child is acquired before each parent that was unfinished at its creation has finished once.",
+    "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) is done at least once after its acceptance, and never without it.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",

@@ -14,8 +14,10 @@ import pytest
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from scripts.java_packages import jars
+from scripts.npm_packages import packages
 from scripts.spark_archive import java_options
 from tests.engines import dynamodb_local as local_engine
+from tests.engines import kinesis as stream_engines
 from tests.engines import moto_server as moto
 from tests.engines import opensearch as search_engine
 from tests.engines.postgres import fresh_database, private_postgres
@@ -72,6 +74,20 @@ def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dynamodb_local() -> Iterator[str]:
     """Endpoint URL of the session's DynamoDB Local. Its tables outlive the test: use names of your own."""
     with local_engine.dynamodb_local(jars("dynamodb-local")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def kinesis_local() -> Iterator[str]:
+    """Endpoint URL of the session's kinesis-local. Its streams outlive the test: use names of your own."""
+    with stream_engines.kinesis_local(packages("kinesis")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def kinesalite() -> Iterator[str]:
+    """Endpoint URL of the session's kinesalite. Its streams outlive the test: use names of your own."""
+    with stream_engines.kinesalite(packages("kinesis")) as url:
         yield url
 
 

@@ -23,6 +23,7 @@ class OfferedAction(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    FINISH = "finish"
     RETRACT = "retract"
 
 
@@ -72,10 +73,12 @@ class Refusal(BaseModel):
 
 
 class Sample(PartitionRow):
-    """A partition that is meant, with the output that a retract takes back."""
+    """A partition that is meant, with the output that a retract takes back, or whom a finish lets start."""
 
     datasets: str | None = None
     rows: int | None = None
+    children: int | None = None
+    named: str | None = None
 
 
 class DryRunResult(BaseModel):

@@ -22,8 +22,9 @@ from airflow_coordination.board.source_models import (
 )
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
+from airflow_coordination.leases import remedies
 from airflow_coordination.leases.names import compose_source, split_source
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.port import PartitionStore, follow_ups_of
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.monitoring.advice import advise
@@ -35,6 +36,7 @@ from airflow_coordination.monitoring.throughput import Lately, lately
 TENURES: Final = 1_000
 HELD: Final = 400
 PARKED: Final = 400
+LEFT: Final = 100
 """So many rows of each are read for one look."""
 SHOWN: Final = 5
 """So many owners and errors are shown, those with most partitions first."""
@@ -53,6 +55,7 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
         held = owners(store, source, HELD)
         known = lately(coordinator_of(user, store, seen), held.now, TENURES)
         outlook = counted.outlook if counted else None
+        left = follow_ups_of(store, source, None, LEFT)
         parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True)
         errors = [ErrorView(error=each.error, like=each.like or None, number=each.number) for each in grouped(parked)]
         body = SourceDetail(
@@ -68,8 +71,16 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             supplier=_supplier(store, source),
             acquired_at=_last_acquired(known, held.held),
             pausing=pausing.offered(user, store, seen),
+            left_to_do=len(left),
+            looked_at_all_left=len(left) < LEFT,
+            finishing=_finishing(source),
         )
         return Read(body, held.now)
+
+
+def _finishing(source: str) -> str:
+    prefix, name, _ = split_source(source)
+    return remedies.command("finish-actions", name, prefix=prefix)
 
 
 def _pace(known: Lately, outlook: Outlook) -> PaceView | None:

@@ -12,6 +12,7 @@ class State(StrEnum):
     """A partition's status as people see it: a parked one is not just CLOSED."""
 
     UNASSIGNED = "UNASSIGNED"
+    BLOCKED = "BLOCKED"
     ASSIGNED = "ASSIGNED"
     CLOSED = "CLOSED"
     PARKED = "PARKED"
@@ -136,7 +137,10 @@ class OwnersPage(BaseModel):
 
 
 class EventView(BaseModel):
-    """One thing that happened to a partition: :class:`~airflow_coordination.monitoring.timeline.Event`."""
+    """One thing that happened to a partition: :class:`~airflow_coordination.monitoring.timeline.Event`.
+
+    ``records`` is what had become of its records when a tenure ended, absent where none were delivered.
+    """
 
     at: datetime | None
     since: datetime | None
@@ -145,12 +149,13 @@ class EventView(BaseModel):
     task: TaskView | None
     why: str | None
     rows: int | None
+    records: str | None
     application: str | None
     spark_url: str | None
 
 
 class HeadView(BaseModel):
-    """What a partition has published in one dataset."""
+    """What a partition has published in one dataset; ``records`` is what had become of its records then."""
 
     dataset: str
     blocks: int
@@ -158,6 +163,7 @@ class HeadView(BaseModel):
     bytes: int
     token: int
     published_at: datetime | None
+    records: str | None
 
 
 class ExplanationView(BaseModel):

@@ -71,7 +71,9 @@ class SourceDetail(BaseModel):
     ``since`` is absent where the store keeps no history: pace, burn-down and advice are unknown then. Otherwise it is
     the moment from which on all endings were read; ``whole`` says whether that is a day. ``looked_at_all_owners`` and
     ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
-    partition last, among what was read. ``pausing`` is what the user may do to the whole source.
+    partition last, among what was read. ``pausing`` is what the user may do to the whole source. ``left_to_do`` is how
+    many notes say what is still to be done after endings; of more than are read, ``looked_at_all_left`` is false.
+    ``finishing`` is the command that does it.
     """
 
     since: datetime | None
@@ -86,6 +88,9 @@ class SourceDetail(BaseModel):
     supplier: SupplierView | None
     acquired_at: datetime | None
     pausing: Offer | None
+    left_to_do: int
+    looked_at_all_left: bool
+    finishing: str
 
 
 class Tile(BaseModel):

@@ -27,6 +27,7 @@ from airflow_coordination.leases import remedies
 from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
+from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
@@ -100,6 +101,7 @@ def _event_view(event: Event) -> EventView:
         task=task_view(event.who),
         why=event.why,
         rows=event.tenure.rows if event.tenure else None,
+        records=records_told(event.tenure) if event.tenure else None,
         **_spark(event.owner_facts),
     )
 
@@ -166,6 +168,7 @@ def partition_view(
                 bytes=head.bytes,
                 token=head.token,
                 published_at=head.published_at,
+                records=records_told(head),
             )
             for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
         ],

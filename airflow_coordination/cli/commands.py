@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, grants, iam, moving, pausing, queries, upkeep, watching
+from airflow_coordination.cli import actions, cleaning, grants, iam, moving, pausing, queries, upkeep, watching
 from airflow_coordination.cli.accounting import print_accounting
 from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
@@ -19,6 +19,7 @@ from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
+from airflow_coordination.cli.workers import print_workers
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES
@@ -57,8 +58,9 @@ PREFIX: Final = _option("--partition-prefix", help="The deployment's partition p
 SOURCE: Final = _option("--source", required=True, help="The source's name")
 KEY: Final = _option("key", help="The partition's key")
 KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
+_APART: Final = "CLOSED: those not PARKED; UNASSIGNED: those not BLOCKED"
 _FILTER: Final = (
-    _option("--status", choices=STATES, help="All partitions in this state; CLOSED: those not PARKED"),
+    _option("--status", choices=STATES, help=f"All partitions in this state; {_APART}"),
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="All partitions that an owner with this in its name holds"),
@@ -75,7 +77,7 @@ _ASKED_FOR: Final = (
 _PEOPLE: Final = (SOURCE, PREFIX, KEYS, *_FILTER, *_ASKED_FOR)
 _OF_A_SOURCE: Final = (SOURCE, PREFIX, *_ASKED_FOR)
 _PAGING: Final = (
-    _option("--status", choices=STATES, help="Only partitions in this state; CLOSED: those not PARKED"),
+    _option("--status", choices=STATES, help=f"Only partitions in this state; {_APART}"),
     _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="Only partitions that an owner with this in its name holds"),
@@ -89,6 +91,7 @@ _OWNERS: Final = (
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
     OUTPUT,
 )
+_WORKERS: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
 _METRICS: Final = (
     _option("--source", help="Only this source"),
     PREFIX,
@@ -121,11 +124,23 @@ _PURGE: Final = (
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
 )
+_CLEANUP: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--clean-after", default="1d", metavar="AGE", help="How long each stays at least: 36h, 2d (default: 1d)"),
+    _option("--gone", action="append", default=[], metavar="KEY", help="Its source knows it no more; may be repeated"),
+    _option("--why", help="The reason, kept in the audit of each partition (default: what has made it go)"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Say what would go and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+)
 _FINISH: Final = (
     SOURCE,
     PREFIX,
     _option("key", nargs="?", help="Only after this partition"),
     _option("--forget", action="store_true", help="Take the notes away without doing what they say"),
+    _option("--why", help="With --forget: the reason, kept in the audit"),
+    _option("--by", help="With --forget: who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Print what is left and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask before --forget"),
     OUTPUT,
@@ -165,6 +180,7 @@ COMMANDS: Final = (
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
+    Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _WORKERS),
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
@@ -184,7 +200,13 @@ COMMANDS: Final = (
         "accounting",
         "What became of the records delivered: of a source, or of one partition",
         print_accounting,
-        (SOURCE, PREFIX, _option("key", nargs="?", help="Only this partition"), OUTPUT),
+        (
+            SOURCE,
+            PREFIX,
+            _option("key", nargs="?", help="Only this partition"),
+            _option("--dataset", help="Of what this dataset holds: the counts as they were when it was published"),
+            OUTPUT,
+        ),
     ),
     Command(
         "finish-actions",
@@ -215,6 +237,7 @@ COMMANDS: Final = (
         ),
     ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
+    Command("cleanup", "Remove finished parents whose children have begun", cleaning.clean_up, _CLEANUP),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(
         "quickstart",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 
 from airflow_coordination.cli.actions import confirmed
-from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.follow_ups import follow_up_all
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.follow_up import FollowUp
 
 SHOWN = 100
@@ -18,8 +19,11 @@ SHOWN = 100
 def finish_actions(context: CommandContext, args: Namespace) -> int:
     """Do what notes of a source say, or only print them, or take them away undone; 1 when some stay.
 
+    :raises InvalidInputError: when notes are to be forgotten for no reason.
     :raises CoordinationError: when the store does not answer.
     """
+    if args.forget and not args.why:
+        raise InvalidInputError("--why", args.why, "is missing", "Say why with --forget; it is kept in the audit")
     coordinator = context.coordinator(args.source, args.partition_prefix)
     found = list(coordinator.follow_ups(args.key))
     print_rows([_row(note) for note in found[:SHOWN]], args.output)
@@ -50,8 +54,9 @@ def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespa
     if not args.yes and not confirmed(f"Forget {len(found)} note(s) without doing what they say?"):
         say("Nothing was changed.")
         return 0
+    by = args.by or account()
     for note in found:
-        coordinator.clear_follow_up(note)
+        coordinator.forget_follow_up(note, by, args.why)
     say(f"Done: forgot {len(found)} note(s). What they say was not done.")
     return 0
 

@@ -8,6 +8,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.task_log import task_log
 from airflow_coordination.leases.errors import PartitionNotFoundError
+from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import check_limit
@@ -42,6 +43,7 @@ def _row(context: CommandContext, event: Event) -> Row:
         "who": event.who if task is None else f"{task.task}[{task.map_index}] try {task.try_number}",
         "run": task and task.run,
         "rows": (tenure and tenure.rows) or None,
+        "records": records_told(tenure) if tenure else None,
         "spark": event.owner_facts.get("application"),
         "spark_ui": event.owner_facts.get("url"),
         "why": event.why,

@@ -31,6 +31,7 @@ STATES: Final = {
     "assigned": Gauge.ASSIGNED,
     "waiting": Gauge.WAITING,
     "parked": Gauge.PARKED,
+    "blocked": Gauge.BLOCKED,
     "completed": Gauge.COMPLETED,
 }
 """The values of the label ``state``. Each partition is in one of them."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from datetime import datetime
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_logs
-from airflow_coordination.leases.errors import PartitionNotFoundError
+from airflow_coordination.leases.errors import PartitionNotFoundError, shown
+from airflow_coordination.leases.explaining.facts import MOST_HEADS
+from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
@@ -74,6 +78,7 @@ def show(context: CommandContext, args: Namespace) -> None:
     ]
     if partition.accounting is not None:
         rows.append({"field": "accounting", "value": partition.accounting.to_json()})
+    rows += [{"field": f"published {head.dataset}", "value": _told(head)} for head in _published(context, partition)]
     rows += [{"field": f"to do after {note.token}", "value": note.text} for note in coordinator.follow_ups(args.key)]
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [
@@ -82,11 +87,25 @@ def show(context: CommandContext, args: Namespace) -> None:
     print_rows(rows, args.output)
 
 
+def _published(context: CommandContext, partition: Partition) -> Sequence[HeadRecord]:
+    return context.store.heads(partition.source, key=partition.key, limit=MOST_HEADS)
+
+
+def _told(head: HeadRecord) -> str:
+    if not head.blocks:
+        return "nothing: it was taken back"
+    records = records_told(head)
+    rows = f"{head.rows:,} row(s) in {len(head.blocks):,} block(s) by tenure {head.token}"
+    return f"{rows}; records: {records}" if records else rows
+
+
 def _details(partition: Partition, now: datetime) -> Row:
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
     limit = {"max_failures": partition.max_failures, "max_lost_leases": partition.max_lost_leases}
-    return {**summary(partition, now), **limit, "fence": fence, **{name: getattr(partition, name) for name in named}}
+    family = {name: ", ".join(map(shown, getattr(partition, name))) or None for name in ("parents", "waits_for")}
+    stored = {name: getattr(partition, name) for name in named}
+    return {**summary(partition, now), **limit, "fence": fence, **stored, **family}
 
 
 def _spoken(action: dict[str, object]) -> str:

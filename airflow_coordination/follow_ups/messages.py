@@ -21,7 +21,8 @@ class DeleteMessages:
     """Deletes messages from a queue of SQS, with the credentials of the process that does it.
 
     A receipt that is no longer valid is left alone: SQS has given the message again, and making a partition of it again
-    changes nothing.
+    changes nothing. Of an old receipt of a standard queue SQS does not tell whether it has deleted anything:
+    :func:`~airflow_coordination.sources.sqs_notifications` deletes the message when it comes again.
 
     :param queue_url: the queue.
     :param receipts: the receipt handles, or one.
@@ -40,6 +41,19 @@ class DeleteMessages:
             raise InvalidInputError("receipts", self.receipts, "names no messages", "Give one or more receipt handles")
         check_queue(self.queue_url)
         object.__setattr__(self, "receipts", listed)
+
+    @classmethod
+    def of(cls, partition: Partition) -> DeleteMessages | None:
+        """Return the deletion of the message that a partition was made of, for ``then=``.
+
+        :param partition: of ``sqs_notifications(…, delete="acknowledged")``.
+        :return: ``None``, which ``then=`` leaves out, where the payload names no message: others have deleted it when
+            the partition was created, or it is about other objects, too, and the supplier deletes it.
+        """
+        message = (partition.payload or {}).get("message")
+        if not isinstance(message, Mapping) or not {"queue", "receipt"} <= set(message):
+            return None
+        return cls(message["queue"], message["receipt"], message.get("region"))
 
     def pinned(self, partition: Partition) -> DeleteMessages:
         """Return itself: a receipt is of one message."""

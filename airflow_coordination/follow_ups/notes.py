@@ -24,7 +24,7 @@ from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete, join, read_bytes, write_bytes
 
-Then = SourceAction | Sequence[SourceAction] | None
+Then = SourceAction | Sequence[SourceAction | None] | None
 _ACTIONS: Final[tuple[type[SourceAction], ...]] = (DeleteObjects, DeleteMessages, CommitOffsets, CallUrl)
 KINDS: Final = {each.kind: each for each in _ACTIONS}
 LISTS: Final = "_follow_ups"
@@ -33,11 +33,12 @@ _MAX_FILE, _MAX_DEPTH = 64 * 1024 * 1024, 8
 
 
 def actions_of(then: Then) -> tuple[SourceAction, ...]:
-    """Return what ``then=`` was given, one after the other.
+    """Return what ``then=`` was given, one after the other; ``None`` is nothing to do.
 
     :raises InvalidInputError: for anything that is none of the actions there are.
     """
-    given: Any = [] if then is None else then if isinstance(then, list | tuple) else [then]
+    listed: Any = then if isinstance(then, list | tuple) else [then]
+    given = [each for each in listed if each is not None]
     for each in given:
         if type(each) not in KINDS.values():
             names = ", ".join(sorted(kind.__name__ for kind in KINDS.values()))

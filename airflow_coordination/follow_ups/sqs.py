@@ -40,7 +40,20 @@ def refused_deletions(client: Any, queue_url: str, receipts: Sequence[str]) -> I
 
     :param receipts: their receipt handles.
     """
+    for entries in _batches(receipts):
+        yield from client.delete_message_batch(QueueUrl=queue_url, Entries=entries).get("Failed", [])
+
+
+def refused_changes(client: Any, queue_url: str, receipts: Sequence[str], seconds: int) -> Iterator[dict[str, Any]]:
+    """Hide messages for so long from now on, batch by batch, and yield what SQS says of each that it does not hide.
+
+    :param receipts: their receipt handles.
+    """
+    for entries in _batches(receipts, VisibilityTimeout=seconds):
+        yield from client.change_message_visibility_batch(QueueUrl=queue_url, Entries=entries).get("Failed", [])
+
+
+def _batches(receipts: Sequence[str], **more: Any) -> Iterator[list[dict[str, Any]]]:
     for start in range(0, len(receipts), BATCH):
         batch = receipts[start : start + BATCH]
-        entries = [{"Id": str(number), "ReceiptHandle": receipt} for number, receipt in enumerate(batch)]
-        yield from client.delete_message_batch(QueueUrl=queue_url, Entries=entries).get("Failed", [])
+        yield [{"Id": str(number), "ReceiptHandle": receipt, **more} for number, receipt in enumerate(batch)]

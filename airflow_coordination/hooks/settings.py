@@ -10,6 +10,7 @@ from typing import Any, Final
 from airflow.sdk import conf
 
 from airflow_coordination.get_provider_info import get_provider_info
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.settings import DURATIONS, SWEEP_INTERVAL, Settings, check_known
 
@@ -35,12 +36,12 @@ def merge_settings(connection: Mapping[str, Any], arguments: Mapping[str, Any]) 
 
 def sweep_interval() -> timedelta:
     """Return how often sensors sweep: ``[coordination] sweep_interval``, 30 s by default."""
-    seconds = conf.get(SECTION, "sweep_interval", fallback="")
-    if not seconds:
+    text = conf.get(SECTION, "sweep_interval", fallback="")
+    if not text:
         return SWEEP_INTERVAL
-    interval = _seconds("sweep_interval", seconds)
+    interval = seconds("sweep_interval", text)
     if interval <= timedelta(0):
-        raise SettingsError("sweep_interval", seconds, "is not above zero", "Give seconds, for example 30")
+        raise SettingsError("sweep_interval", text, "is not above zero", "Give seconds, for example 30")
     return interval
 
 
@@ -75,14 +76,26 @@ def _check_section() -> None:
 def _typed(name: str, value: Any) -> Any:
     if value is None or isinstance(value, timedelta) or name in _WORDS:
         return value
-    return _seconds(name, value) if name in DURATIONS else _whole(name, value)
+    return seconds(name, value) if name in DURATIONS else _whole(name, value)
 
 
-def _seconds(name: str, value: Any) -> timedelta:
+def seconds(name: str, value: Any) -> timedelta:
+    """Return a number of seconds as a duration.
+
+    :raises SettingsError: when it is none; it names ``name``.
+    """
     try:
         return timedelta(seconds=float(value))
     except (TypeError, ValueError, OverflowError) as error:
         raise SettingsError(name, value, "is no number of seconds", "Give seconds, for example 600") from error
+
+
+def time_given(name: str, value: timedelta | float | None) -> timedelta | None:
+    """Return an operator's argument as a duration, ``None`` for ``None``.
+
+    :raises InvalidInputError: when it is none, or not above zero; it names ``name``.
+    """
+    return positive(name, value if value is None or isinstance(value, timedelta) else seconds(name, value))
 
 
 def _whole(name: str, value: Any) -> int:

@@ -10,6 +10,7 @@ from airflow_coordination.leases.errors import (
     InvalidKeyError,
     NoProgressError,
     OutcomeUnknownError,
+    ParentCycleError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
@@ -21,6 +22,7 @@ from airflow_coordination.leases.errors import (
     StoreSlowError,
     StoreThrottledError,
     StoreUnavailableError,
+    UnknownParentError,
 )
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.fence import Ending, Fence, Owner
@@ -58,6 +60,7 @@ __all__ = [
     "OutcomeUnknownError",
     "Outlook",
     "Owner",
+    "ParentCycleError",
     "Partition",
     "PartitionIdentifier",
     "PartitionNotFoundError",
@@ -78,4 +81,5 @@ __all__ = [
     "Supplier",
     "SupplierRun",
     "Swept",
+    "UnknownParentError",
 ]

@@ -58,7 +58,7 @@ class Accounting:
     :param delivered_everywhere: those that each of their sinks has confirmed.
     :param dropped: those dropped on purpose, by reason.
     :param unrouted: those that no sink was owed.
-    :param dead_lettered: those that at least one sink refused, and that are stored as dead letters.
+    :param dead_lettered: those that are stored as dead letters, because a sink refused them or by condition.
     :param failed: those that are nowhere they should be.
     :param sinks: by name of the sink.
     :raises InvalidInputError: for a negative or huge count, too many sinks, or a name that is empty, too long or holds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -21,6 +21,8 @@ MAX_TEXT_BYTES: Final = 4_096
 _TOTALS: Final = ("read", "delivered_everywhere", "unrouted", "dead_lettered", "failed")
 _OF_A_SINK: Final = ("owed", "delivered", "dead_lettered", "failed")
 _DROPPED: Final = "dropped"
+BEGINNING: Final = '{"generation":"'
+"""What every stored text begins with, so that whose totals it holds can be compared where no JSON is read."""
 
 
 class Counted(Protocol):
@@ -96,11 +98,15 @@ def added_up(counts: Mapping[str, int], partitions: int) -> AddedUp:
 
 def of_partitions(partitions: Iterable[Counted]) -> AddedUp:
     """Return the accounting of these partitions together."""
+    return together(stored.accounting for stored in map(current, partitions) if stored is not None)
+
+
+def together(accountings: Iterable[Accounting]) -> AddedUp:
+    """Return the sum of accountings of one partition each."""
     sums, found = Counter[str](), 0
-    for stored in map(current, partitions):
-        if stored is not None:
-            sums.update(flat(stored.accounting))
-            found += 1
+    for accounting in accountings:
+        sums.update(flat(accounting))
+        found += 1
     return added_up(sums, found)
 
 
@@ -136,6 +142,27 @@ def current(partition: Counted) -> Accounts | None:
     return stored if stored.generation == partition.generation else None
 
 
+def said(partition: Counted) -> str | None:
+    """Return the totals of a partition as they are stored, ``None`` when they belong to another generation.
+
+    For those who keep a copy: it is not read, so that corrupt totals never refuse an ending.
+    """
+    text = partition.accounting_text
+    return text if text is not None and text.startswith(f'{BEGINNING}{partition.generation}",') else None
+
+
+def copied(text: str | None, generations: Collection[str] = ()) -> Accounting | None:
+    """Return the accounting in a copy of stored totals, ``None`` when nothing was counted.
+
+    :param generations: of which totals are meant; any if none are named.
+    :raises InvalidInputError: when it is corrupt.
+    """
+    if text is None:
+        return None
+    stored = Accounts.parse(text)
+    return stored.accounting if not generations or stored.generation in generations else None
+
+
 def after(partition: Counted, counted: Accounting | None, generation: str) -> str | None:
     """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
 
@@ -151,6 +178,12 @@ def after(partition: Counted, counted: Accounting | None, generation: str) -> st
         return None
     carried = known.accounting if known is not None and (counted is None or not known.over) else Accounting()
     return Accounts(generation, over, carried + (counted or Accounting())).text
+
+
+def left_by_end(w: Any) -> str | None:
+    """Return the totals that an owner's ending leaves, for those who keep a copy: its own, or those of before."""
+    found: str | None = w.accounting or w.kept_accounting
+    return found
 
 
 def accounted(w: Any) -> dict[str, Any]:

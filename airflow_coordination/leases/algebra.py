@@ -59,6 +59,12 @@ class Algebra(Protocol):
     def sentence(self, form: str, number: Value) -> Value:
         """Return ``form`` with a number in its braces."""
 
+    def among(self, key: Value, keys: Value) -> Condition:
+        """Return whether a list of keys has this one."""
+
+    def lacking(self, keys: Value, key: Value) -> Value:
+        """Return a list of keys without one of them."""
+
     def entered(self, partition: Any, ending: tuple[Value, ...], when: Condition = True) -> Value:
         """Return the ring of endings with one more, ``when`` that holds: its parts are joined by bars."""
 
@@ -115,6 +121,14 @@ class Plain:
     def sentence(self, form: str, number: int) -> str:
         """Return ``form`` with a number in its braces."""
         return form.format(number)
+
+    def among(self, key: str, keys: tuple[str, ...]) -> bool:
+        """Return whether a list of keys has this one."""
+        return key in keys
+
+    def lacking(self, keys: tuple[str, ...], key: str) -> tuple[str, ...]:
+        """Return a list of keys without one of them."""
+        return tuple(each for each in keys if each != key)
 
     def entered(self, partition: Partition, ending: tuple[Value, ...], when: Condition = True) -> Value:
         """Return the ring with an ending in the slot of the partition's token."""

@@ -25,10 +25,12 @@ from airflow_coordination.leases.follow_up import check_text
 from airflow_coordination.leases.following_up import FollowingUp
 from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.members import Members
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.owner_details import details_of
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.record_metrics import RecordMetrics
 from airflow_coordination.leases.retention import Retention
 from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.supply import (
@@ -43,7 +45,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Retention, FollowingUp):
+class SourceCoordinator(Creation, Members, Retention, FollowingUp, RecordMetrics):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -138,7 +140,9 @@ class SourceCoordinator(Creation, Retention, FollowingUp):
         :raises InvalidInputError: when the accounting does not balance; nothing is saved.
         """
         with self._watched(Metric.SAVE_ERRORS):
-            return self._tenures.save(lease, state, blocks, counted)
+            saved = self._tenures.save(lease, state, blocks, counted)
+        self._count_records(lease, counted)
+        return saved
 
     def complete(
         self,
@@ -288,6 +292,7 @@ class SourceCoordinator(Creation, Retention, FollowingUp):
     ) -> bool:
         """End a tenure and count it; return whether the store's answer was heard."""
         write, heard = self._tenures.end(lease, request, blocks, send=send)
+        self._count_records(lease, getattr(request, "counted", None))
         if write.outcome in _COUNTED:
             self._count(_COUNTED[write.outcome])
         self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)

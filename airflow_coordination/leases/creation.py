@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from datetime import timedelta
+from functools import partial
+from typing import Any, cast
 
 from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.ending_requests import GiveUpRequest
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.errors import CoordinationError, shown
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.hierarchy import waves
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
 from airflow_coordination.leases.namesakes import namesakes
-from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import (
+    SourceView,
     Supplier,
     SupplierPages,
     SupplierRun,
@@ -26,6 +32,7 @@ from airflow_coordination.leases.supply import (
     check_supplier,
     encoded,
     supply,
+    with_view,
     without_repeats,
 )
 from airflow_coordination.leases.writes import Create, NewPartition
@@ -43,15 +50,20 @@ def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name in named if isinstance(name, str))
 
 
-class Creation(Participant):
-    """The part of :class:`SourceCoordinator` that creates partitions."""
+class Creation(Cleaning):
+    """The part of :class:`SourceCoordinator` that creates partitions, and under the same lease cleans up."""
 
     def create_partitions(self, partitions: Iterable[object]) -> Created:
         """Create the partitions that do not exist, in this order; the others stay as they are.
 
+        Parents go before their children: a parent has to be there already, or stand in the same page. Those that have
+        completed need not be waited for; a child that exists stays as it is, even where its parents are gone.
+
         :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
         :return: how many were created and existed, and whose payload differs from the stored one.
         :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
+        :raises UnknownParentError: when a parent does not exist; it names both.
+        :raises ParentCycleError: when partitions of a page could never start; nothing of that page is created.
         """
         self._register_if_new()
         total = Created()
@@ -63,7 +75,7 @@ class Creation(Participant):
                 page = []
         return total + self._create(page) if page else total
 
-    def run_supplier(self, supplier: Supplier) -> SupplierRun:
+    def run_supplier(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
         """Run the supplier under the source's global-state lease; on one node at a time.
 
         A supplier's exception propagates; its lease is given back, and partitions created so far stay.
@@ -72,11 +84,14 @@ class Creation(Participant):
             generator that yields identifiers and :class:`Checkpoint`.
         A later try of the Airflow task that died while it ran the supplier takes the lease over at once.
 
+        :param clean_after: when the supplier is done, remove parents that have finished so long ago and that it has not
+            named again, under the same lease; see :meth:`clean_up`. ``None`` = never.
         :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
         :raises InvalidInputError: when the supplier cannot be called with the state, before anything is written.
         :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
         """
         check_supplier(supplier)
+        positive("clean_after", clean_after)
         leases = self._acquirer(self._global_id)
         lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)
         if lease is None:
@@ -85,7 +100,28 @@ class Creation(Participant):
                 return SupplierRun(ran=False)
             return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
         with self._given_back(lease):
-            return supply(lease, supplier, self._supplier_pages, self.heartbeat)
+            pages = partial(self._supplier_pages, notes=clean_after is not None)
+            seeing = with_view(supplier, cast(SourceView, self))
+            return supply(lease, seeing, pages, self.heartbeat, partial(self._clean_all, clean_after))
+
+    def _clean_all(self, clean_after: timedelta | None, beating: Heartbeat, named: Collection[str]) -> int:
+        """Clean up portion by portion while the supplier's lease is held; return how many went.
+
+        :param named: by the supplier just now: it would create them anew the next time.
+        """
+        if clean_after is None:
+            return 0
+        keep, done = frozenset(named), CleanedUp(after="")
+        while done.after is not None and beating.lost is None:
+            beating.alive()
+            done += self.clean_up(clean_after, keep=keep, after=done.after or None, limit=PORTION)
+        if done.keys:
+            log.info("Source %s: %d finished parent(s) cleaned up.", shown(self.source), len(done.keys))
+        return len(done.keys)
+
+    def count(self, metric: Metric, count: int = 1) -> None:
+        """Add to one of this source's counters; for suppliers that count what they do."""
+        self._count(metric, count)
 
     def supplier_rival(self) -> Partition | None:
         """Return the supplier's item while somebody else, alive or dead, holds its lease, otherwise ``None``."""
@@ -116,12 +152,17 @@ class Creation(Participant):
         self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted({*dags_of(known), dag_id})})
 
     def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
-        distinct, repeated = without_repeats(page)
-        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=distinct)
+        distinct, created = without_repeats(page)
+        for wave in waves(distinct):
+            created += self._create_wave(wave, source_id)
+        return created
+
+    def _create_wave(self, wave: tuple[NewPartition, ...], source_id: str | None) -> Created:
+        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=wave)
         created = self._settler.repeat("create partitions", lambda: self.store.create(write))
         if source_id is None:
             self._count(Metric.CREATED, created.created)
-        return created + repeated
+        return created
 
     def _register_if_new(self) -> None:
         """Put the source into the store's registry, once, before its first partitions."""
@@ -145,12 +186,12 @@ class Creation(Participant):
         created = self._create(page, self._global_id)
         return leases.by_query(GLOBAL_STATE_KEY) if created.created else None
 
-    def _supplier_pages(self, lease: Lease) -> SupplierPages:
+    def _supplier_pages(self, lease: Lease, *, notes: bool) -> SupplierPages:
         def save(state: dict[str, Any]) -> None:
             with self._watched(Metric.SAVE_ERRORS):
                 self._tenures.save(lease, state, ())
 
-        return SupplierPages(self.create_partitions, save)
+        return SupplierPages(self.create_partitions, save, notes=notes)
 
     @contextmanager
     def _given_back(self, lease: Lease) -> Iterator[None]:

@@ -29,11 +29,13 @@ class Tenure:
     :param partition: as its chain knows it.
     :param fence: its fence.
     :param last_op: the last operation of its chain.
+    :param totals: of the accounting, as they are stored now.
     """
 
     partition: Partition
     fence: Fence
     last_op: str
+    totals: str | None = None
 
     def ended(self, op: str, outcome: Outcome, status: PartitionStatus) -> End:
         """Return an ending that keeps what the partition has."""
@@ -54,6 +56,8 @@ class Tenure:
             progress=KEEP,
             generation=partition.generation,
             clear_staged=False,
+            keeps=bool(partition.parents),
+            kept_accounting=self.totals,
         )
 
     def succeeded(self, op: str, outcome: Outcome, status: PartitionStatus) -> End:

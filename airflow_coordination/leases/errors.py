@@ -5,9 +5,11 @@
     CoordinationError
     ├── InvalidInputError (also a ValueError): names the field, the value and the remedy
     │   ├── InvalidKeyError
+    │   ├── ParentCycleError
     │   ├── PayloadError
     │   ├── ProgressStateError
-    │   └── SettingsError
+    │   ├── SettingsError
+    │   └── UnknownParentError
     ├── PartitionNotFoundError
     ├── PartitionNotOwnedError
     ├── PartitionUpdateError
@@ -32,9 +34,11 @@ from airflow_coordination.leases.input_errors import (
     CoordinationError,
     InvalidInputError,
     InvalidKeyError,
+    ParentCycleError,
     PayloadError,
     ProgressStateError,
     SettingsError,
+    UnknownParentError,
     printable,
     shown,
 )
@@ -47,6 +51,7 @@ __all__ = [
     "InvalidKeyError",
     "NoProgressError",
     "OutcomeUnknownError",
+    "ParentCycleError",
     "PartitionNotFoundError",
     "PartitionNotOwnedError",
     "PartitionUpdateError",
@@ -58,6 +63,7 @@ __all__ = [
     "StoreSlowError",
     "StoreThrottledError",
     "StoreUnavailableError",
+    "UnknownParentError",
     "printable",
     "shown",
 ]

@@ -25,6 +25,8 @@ class Kind(Enum):
     STATUS = auto()
     RANK = auto()
     BLOCKS = auto()
+    KEYS = auto()
+    """A list of partition keys; an empty one is stored as nothing."""
     OUTCOME = auto()
 
 
@@ -87,6 +89,9 @@ PARTITION_FIELDS: Final = (
     Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),
     Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),
     Field("accounting_text", Kind.TEXT, "accounting", optional=True),
+    Field("parents", Kind.KEYS, "parents", optional=True),
+    Field("waits_for", Kind.KEYS, "waitsFor", optional=True),
+    Field("awaited_op", Kind.TEXT, "awaitedOp", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -124,6 +129,7 @@ HEAD_FIELDS: Final = (
     Field("token", Kind.NUMBER, "token"),
     Field("kind", Kind.TEXT, "kind"),
     Field("state", Kind.TEXT, "state"),
+    Field("accounting_text", Kind.TEXT, "accounting", optional=True),
     Field("published_at", Kind.TIME, "publishedAt", optional=True),
 )
 """Of a head record."""
@@ -156,6 +162,7 @@ TENURE_FIELDS: Final = (
     Field("error", Kind.TEXT, "error", optional=True),
     Field("rows", Kind.NUMBER, "rowCount"),
     Field("bytes", Kind.NUMBER, "byteCount"),
+    Field("accounting_text", Kind.TEXT, "accounting", optional=True),
 )
 """Of a tenure that has ended."""
 TENURE_KEY: Final = ("source", "key", "token", "nonce")

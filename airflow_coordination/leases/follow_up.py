@@ -8,6 +8,8 @@ from typing import Final
 
 from airflow_coordination.leases.errors import InvalidInputError
 
+FORGET: Final = "forget"
+"""What the audit calls it."""
 MAX_BYTES: Final = 4 * 1024
 """Of a note, in UTF-8: on DynamoDB it costs a write unit for each of its kilobytes."""
 
@@ -30,6 +32,20 @@ class FollowUp:
     op: str
     text: str
     noted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """A person takes a note away although what it says is not done.
+
+    :param note: as it was read.
+    :param by: who does it.
+    :param why: what they said.
+    """
+
+    note: FollowUp
+    by: str
+    why: str
 
 
 def check_text(text: str | None) -> str | None:

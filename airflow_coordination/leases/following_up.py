@@ -12,10 +12,11 @@ from functools import partial
 from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
 from airflow_coordination.leases.port import follow_ups_of
 
 _PAGE: Final = 100
@@ -44,6 +45,18 @@ class FollowingUp(Participant):
         :param done: as it was read.
         """
         self._settler.repeat("clear a follow-up", lambda: self.store.clear_follow_up(done))
+
+    def forget_follow_up(self, note: FollowUp, by: str, why: str) -> None:
+        """Take a note away although what it says is not done. Repeated, it changes nothing.
+
+        :param note: as it was read.
+        :param by: who asks for it, kept in the audit of the note's partition.
+        :param why: the reason, kept in the audit.
+        :raises InvalidInputError: when nobody, or no reason, is named.
+        """
+        check_said(by, why)
+        write = Forget(note, storable(by)[:MAX_WHY_CHARACTERS], storable(why)[:MAX_WHY_CHARACTERS])
+        self._settler.repeat("forget a follow-up", lambda: self.store.forget_follow_up(write))
 
     def count_follow_up(self, *, done: bool) -> None:
         """Count that what a note says was done, or could not be."""

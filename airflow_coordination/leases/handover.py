@@ -25,6 +25,8 @@ _WORD: Final = "base64:"
 _DEFAULTS: Final = Settings()
 _NEWER: Final = ("acknowledgment_timeout", "on_negative")
 """Settings that a driver of the version before does not know: they go along only where they say something."""
+_NEWER_FIELDS: Final = ("concurrent_leases", "retaken")
+"""The same of the hand-over itself: a driver that does not know one refuses the hand-over, and names it."""
 
 
 def report_marker(word: str | None) -> str:
@@ -70,6 +72,8 @@ class HandOver:
     :param max_runtime: it starts no further lease after this many seconds; ``None`` = no limit.
     :param task_pid: the task's process on the same host: while it lives, a driver whose JVM dies has failed.
         ``None`` for a driver elsewhere, whose JVM nobody but its cluster ends.
+    :param concurrent_leases: how many leases it works under at a time.
+    :param retaken: partitions and fences of further tenures that it goes on with, from an earlier try of the task.
     """
 
     source: str
@@ -83,11 +87,17 @@ class HandOver:
     max_leases: int | None = 1
     max_runtime: float | None = None
     task_pid: int | None = None
+    concurrent_leases: int = 1
+    retaken: tuple[tuple[str, Fence], ...] = ()
 
     def to_json(self) -> str:
         """Return it as JSON text for the driver's environment."""
         fields = asdict(self)
         fields["fence"] = str(self.fence)
+        fields["retaken"] = [(key, str(fence)) for key, fence in self.retaken]
+        if self.concurrent_leases == 1 and not self.retaken:
+            for name in _NEWER_FIELDS:
+                del fields[name]
         settings = fields["settings"]
         for name in _NEWER:
             if settings[name] == getattr(_DEFAULTS, name):
@@ -108,7 +118,8 @@ class HandOver:
             for name in DURATIONS & settings.keys():
                 settings[name] = None if settings[name] is None else timedelta(seconds=settings[name])
             fence = Fence.parse(fields.pop("fence"))
-            return cls(fence=fence, settings=Settings(**settings), **fields)
+            retaken = tuple((key, Fence.parse(text)) for key, text in fields.pop("retaken", ()))
+            return cls(fence=fence, settings=Settings(**settings), retaken=retaken, **fields)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SettingsError(
                 HANDOVER_VARIABLE, text, f"is no hand-over ({error})", "Submit through LeasedSparkSubmitOperator"

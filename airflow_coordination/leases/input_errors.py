@@ -6,6 +6,7 @@ Everything else of the tree is in :mod:`~airflow_coordination.leases.errors`, fr
 from __future__ import annotations
 
 _SHOWN = 80
+_NAMED = 10
 
 
 def shown(value: object) -> str:
@@ -65,3 +66,31 @@ class ProgressStateError(InvalidInputError):
 
 class SettingsError(InvalidInputError):
     """A setting that is unknown, of the wrong type, or makes no sense."""
+
+
+class UnknownParentError(InvalidInputError):
+    """A partition names a parent that does not exist, or that a person has deleted; nothing of its page is created.
+
+    :param child: key of the partition that was to be created.
+    :param parent: key of the one that it names.
+    """
+
+    def __init__(self, child: str, parent: str) -> None:
+        remedy = "Create parents before their children, or leave out a parent that there is nothing to wait for"
+        super().__init__("parents", parent, f"does not exist, and partition {shown(child)} comes after it", remedy)
+        self.args = (child, parent)
+        self.child, self.parent = child, parent
+
+
+class ParentCycleError(InvalidInputError):
+    """Partitions that are created together name each other as parents; nothing of their page is created.
+
+    :param circle: the keys, each a parent of the one before it; the last one's parent is the first.
+    """
+
+    def __init__(self, circle: tuple[str, ...]) -> None:
+        way = " → ".join(map(shown, (*circle[:_NAMED], *(("…",) if len(circle) > _NAMED else ()), circle[0])))
+        problem = f"goes in a circle, so that none of them could ever start: {way}"
+        super().__init__("parents", circle[0], problem, "Leave out the one that is no parent")
+        self.args = (circle,)
+        self.circle = circle

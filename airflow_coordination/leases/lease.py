@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.ending_requests import EndRequest
 from airflow_coordination.leases.errors import ForkedChildError
@@ -30,6 +31,10 @@ class Chain:
     expires_at: datetime
     deadline: float
     """Own monotonic time until which the tenure is surely ours; only ever an early estimate."""
+    totals: str | None = None
+    """Of the accounting, as the chain has left them in the store."""
+    told: Accounting | None = None
+    """What of this tenure's counts has gone to the metrics."""
     ending: Ending | None = None
     unsettled: ChainWrite | None = None
     """The write whose outcome is not known yet; the next one settles it first."""

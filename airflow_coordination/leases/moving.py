@@ -84,13 +84,15 @@ class Moving(Overview, Pausing):
     def lives(self) -> Iterator[Life]:
         """Yield every partition with its head records, also those of which only these are left.
 
-        :raises PartitionUpdateError: when one is held.
+        :raises PartitionUpdateError: when one is held, or has parents: what waits is judged where it is created.
         """
         heads = groupby(every_head(self.store, self._source_id, hear=self._heard), key=lambda head: head.key)
         ahead = next(heads, None)
         for partition in self._each(_PAGE):
             if partition.status is ASSIGNED:
                 raise self.not_at_rest(f"has partition {shown(partition.key)}, which is held now", "owners")
+            if partition.parents:
+                raise self.not_at_rest(f"has partition {shown(partition.key)} with parents: such sources stay", "show")
             while ahead is not None and ahead[0].encode() < partition.key.encode():
                 yield from self._of_heads(*ahead)
                 ahead = next(heads, None)

@@ -13,7 +13,7 @@ SEPARATOR = "|"
 GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
 """Key of the item that holds a source's global state (Data Prepper's own name for it)."""
 
-_GLOBAL_STATE = f"{SEPARATOR}GLOBAL_STATE"
+_INTERNAL = (f"{SEPARATOR}GLOBAL_STATE", f"{SEPARATOR}WORKER")
 
 COPY = "copy-"
 """How the id of a store begins that was a copy of another one, and was given an id of its own."""
@@ -76,7 +76,7 @@ def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
 
     :param source: the source's name.
     :param partition_prefix: keeps deployments that share a store apart, or ``None``.
-    :param kind: ``PARTITION`` or ``GLOBAL_STATE``.
+    :param kind: ``PARTITION``, ``GLOBAL_STATE`` or ``WORKER``.
     :raises InvalidKeyError: when a part is empty, holds NUL, or the whole exceeds 255 bytes.
     """
     check_key(source, "source", MAX_SOURCE_BYTES)
@@ -100,8 +100,8 @@ def agreed_prefix(stores: str | None, given: str | None) -> str | None:
 
 
 def holds_partitions(identifier: str) -> bool:
-    """Return whether a stored ``sourceIdentifier`` is that of partitions, and not of a source's global state."""
-    return not identifier.endswith(_GLOBAL_STATE)
+    """Return whether a stored ``sourceIdentifier`` is that of partitions, and not its global state or its workers."""
+    return not identifier.endswith(_INTERNAL)
 
 
 def split_source(identifier: str) -> tuple[str | None, str, str]:

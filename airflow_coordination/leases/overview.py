@@ -42,6 +42,7 @@ class Overview(Participant):
         swept = self._settler.repeat("sweep", lambda: self.store.sweep(write))
         self._count(Metric.REOPENED, swept.reopened)
         self._count(Metric.LOST, swept.reclaimed + swept.parked)
+        self._count(Metric.HEALED, swept.released)
         self._count(Metric.PARKED, swept.parked)
         return swept
 
@@ -56,6 +57,13 @@ class Overview(Participant):
         check_key(key)
         found = self._settler.read(self._source_id, key)
         return None if found is None or found.deleted else found
+
+    def has_children(self, key: str) -> bool:
+        """Return whether any partition names this one among its parents; it need not be there itself."""
+        check_key(key)
+        return bool(
+            self._settler.repeat("look for children", lambda: self.store.children(self._source_id, key, None, 1))
+        )
 
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
         """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.

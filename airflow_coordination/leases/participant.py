@@ -64,6 +64,7 @@ class Participant:
         self._refusals = CountingMetrics()
         self._source_id = compose_source(source, prefix, "PARTITION")
         self._global_id = compose_source(source, prefix, "GLOBAL_STATE")
+        self._worker_id = compose_source(source, prefix, "WORKER")
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._settler = Settler(store, self._clock, self._randomness, self.settings.request_deadline, self._unheard)
         self._tenures = Tenures(store, self.settings, self._settler, self._clock, self._randomness)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -15,6 +15,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.owner_details import facts_of
+from airflow_coordination.leases.parents import check_parents
 from airflow_coordination.leases.status import PartitionStatus, Rank
 
 SAME_MOMENT: Final = timedelta(seconds=1)
@@ -30,12 +31,15 @@ class PartitionIdentifier:
     :param payload: what the work needs to know (where its data is, its range): a JSON object of at most
         4 KB, immutable once created.
     :param priority: smaller goes first inside a class; default 0.
+    :param parents: keys of at most 16 partitions of the same source, each once, which must have completed before this
+        one can be acquired (Kinesis Client Library: ``parentShardIds``). Each must exist when this one is created.
     :raises InvalidInputError: when one of them cannot be stored; the message names it.
     """
 
     key: str
     payload: Mapping[str, Any] | None = None
     priority: int = 0
+    parents: Iterable[str] = ()
     payload_text: str | None = field(init=False, repr=False, compare=False)
     """The payload as a store keeps it."""
 
@@ -45,6 +49,7 @@ class PartitionIdentifier:
         priority: object = self.priority
         if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) >= 2**31:
             raise InvalidInputError("priority", self.priority, "is not a whole number of 32 bits", "Give an int")
+        object.__setattr__(self, "parents", check_parents(self.key, self.parents))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,10 @@ class Partition:
     last_error: str | None = None
     reopen_at: datetime | None = None
     available_at: datetime | None = None
+    parents: tuple[str, ...] = ()
+    """Keys of what it comes after, for ever."""
+    waits_for: tuple[str, ...] = ()
+    """Those of its parents that have not finished since it was created: while there are any, nobody can acquire it."""
     owner: str | None = None
     ownership_timeout: datetime | None = None
     created_at: datetime | None = None
@@ -101,6 +110,8 @@ class Partition:
     """Since when the owner holds it, ``None`` when nobody does, or older code has acquired it."""
     owner_details: str | None = None
     """What its driver says of itself, a JSON object (application, url); see :attr:`owner_facts`."""
+    awaited_op: str | None = None
+    """The last creation that named it as a parent before it finished; ``None`` where nobody waits for it."""
     accounting_text: str | None = None
     """The totals of its accounting with the generation that they belong to; see :attr:`accounting`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
@@ -167,6 +178,16 @@ class Partition:
     def owner_try(self) -> int | None:
         """The Airflow try of who holds it, ``None`` when nobody does."""
         return Owner(self.owner).try_number if self.owner else None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether it waits for its parents: UNASSIGNED, and nobody can acquire it."""
+        return self.status is PartitionStatus.UNASSIGNED and bool(self.waits_for) and not self.deleted
+
+    @property
+    def cleaned_up(self) -> bool:
+        """Whether it had finished when it was removed: nobody need wait for it, though it is not there any more."""
+        return self.deleted and self.status is PartitionStatus.COMPLETED
 
     @property
     def parked(self) -> bool:

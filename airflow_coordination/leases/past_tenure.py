@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from airflow_coordination.leases import accounts
+from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.accounts import copied
 from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence
 from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.partition import Partition, is_stale
@@ -35,6 +38,7 @@ class PastTenure:
     :param error: why it failed, at most 500 characters.
     :param rows: rows that it has published.
     :param bytes: bytes that it has published.
+    :param accounting_text: the partition's totals as it has left them, as they are stored.
     """
 
     source: str
@@ -52,6 +56,15 @@ class PastTenure:
     error: str | None = None
     rows: int = 0
     bytes: int = 0
+    accounting_text: str | None = None
+
+    @property
+    def accounting(self) -> Accounting | None:
+        """What had become of the partition's records when it ended; ``None`` when none were delivered, or unknown.
+
+        :raises InvalidInputError: when it is corrupt in the store.
+        """
+        return copied(self.accounting_text)
 
     @property
     def fence(self) -> Fence:
@@ -80,6 +93,7 @@ class Remembered(NamedTuple):
     owner_details: str | None
     acquired_at: datetime | None
     record: TenureEnded
+    accounting_text: str | None = None
 
     def past_tenure(self) -> PastTenure:
         """Return the tenure."""
@@ -91,6 +105,7 @@ class Remembered(NamedTuple):
             error=self.record.error,
             rows=self.record.rows,
             bytes=self.record.bytes,
+            accounting_text=self.accounting_text,
         )
 
 
@@ -104,7 +119,13 @@ def ended_by(before: Partition, after: Partition, record: TenureEnded) -> Rememb
     entry = after.ring[slot]
     if entry is None or entry is before.ring[slot]:
         return None
-    return Remembered(before.source, before.key, entry, before.owner, before.owner_details, before.acquired_at, record)
+    owner, details, since = before.owner, before.owner_details, before.acquired_at
+    return Remembered(before.source, before.key, entry, owner, details, since, record, left_by(before, after))
+
+
+def left_by(before: Partition, after: Partition) -> str | None:
+    """Return the totals of the accounting that a tenure has left; a reset begins a generation that has none."""
+    return accounts.said(after) or accounts.said(before)
 
 
 def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list[PastTenure]:

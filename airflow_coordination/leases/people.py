@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import (
     InvalidInputError,
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionUpdateError,
+    shown,
 )
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
@@ -20,6 +24,9 @@ from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Act, Action
 
 MAX_WHY_CHARACTERS = 1_000
+MAX_NAMED = 10
+"""So many children are named where all of them are meant."""
+_PAGE = 1_000
 
 
 def check_said(by: str, why: str) -> None:
@@ -50,6 +57,8 @@ class People:
         check_said(by, why)
         seen = seen or self._read(key)
         self.check(action, seen)
+        if action is Action.DELETE and seen.awaited_op is not None:
+            self._check_nobody_waits(seen)
         op = self._randomness.op_id()
         write = Act(
             source=self._source,
@@ -85,6 +94,28 @@ class People:
             problem = f"{len(seen.staged)} block(s) are saved with its progress and not published yet"
             remedy = "Let the next pass end, or use reset first, which drops them"
             raise PartitionUpdateError(action, seen.key, f"{problem}. {remedy}.")
+
+    def _check_nobody_waits(self, seen: Partition) -> None:
+        """Refuse to delete what others wait for: they would wait for ever. Whoever comes later is the store's to see.
+
+        :raises PartitionUpdateError: naming some of them.
+        """
+        waiting = [child.key for child in self.children(seen.key) if seen.key in child.waits_for]
+        if waiting:
+            named = ", ".join(map(shown, waiting[:MAX_NAMED])) + (", …" if len(waiting) > MAX_NAMED else "")
+            problem = f"{len(waiting)} partition(s) wait for it: {named}"
+            remedy = "Use finish, which lets them start as if it had completed, or delete them first"
+            raise PartitionUpdateError(Action.DELETE, seen.key, f"{problem}. {remedy}.")
+
+    def children(self, key: str) -> Iterator[Partition]:
+        """Yield who names a partition as one of its parents, by key."""
+        after = None
+        while page := self._settler.repeat("look for children", partial(self._children, key, after)):
+            yield from page
+            after = page[-1].key
+
+    def _children(self, key: str, after: str | None) -> Sequence[Partition]:
+        return self._store.children(self._source, key, after, _PAGE)
 
     def _read(self, key: str) -> Partition:
         found = self._settler.read(self._source, key)
@@ -133,6 +164,14 @@ class PeopleActions(Participant):
         """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""
         return self._people.act(Action.RESET, check_key(key), by, why, seen)
 
+    def finish(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Complete a partition without its work: nothing more is published, and whoever waits for it need not any more.
+
+        For a parked parent whose children should go on without it. Its owner, if any, loses the lease, and what is
+        saved and not published yet is dropped.
+        """
+        return self._people.act(Action.FINISH, check_key(key), by, why, seen)
+
     def retract(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take back what a partition has published, in every dataset: readers that begin after it do not see it.
 
@@ -171,5 +210,5 @@ def _remedy(action: Action, seen: Partition) -> str:
 
 def _state(partition: Partition) -> str:
     if partition.deleted:
-        return "deleted"
+        return "cleaned up" if partition.cleaned_up else "deleted"
     return "CLOSED (parked)" if partition.parked else str(partition.status)

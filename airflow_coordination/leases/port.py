@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
@@ -85,7 +85,13 @@ class PartitionStore(Protocol):
         """Return the registered sources with their facts, by name."""
 
     def create(self, write: Create) -> Created:
-        """Create what is absent; see :class:`~.writes.Create`. Repeated, it does nothing and counts the same."""
+        """Create what is absent; see :class:`~.writes.Create`. Repeated, it does nothing and counts the same.
+
+        What is absent waits for those of its parents that are not COMPLETED in this very step, and stamps them with its
+        operation. The step that completes a stamped partition releases everyone who waits for it.
+
+        :raises UnknownParentError: when a parent of what is absent does not exist; then nothing is created.
+        """
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -141,6 +147,14 @@ class PartitionStore(Protocol):
         :param parked: only those that are parked (the status is CLOSED then), or only those that are not.
         """
 
+    def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions that name ``parent`` among their parents, by key in byte order.
+
+        Whether they still wait for it, they say themselves.
+
+        :param after: only keys above this one.
+        """
+
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
 
@@ -186,6 +200,9 @@ class PartitionStore(Protocol):
 
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note away, named by source, key, token and operation; nothing happens if it is not there."""
+
+    def forget_follow_up(self, write: Forget) -> None:
+        """Take a note away that was not done, audited in the same step; nothing happens if it is not there."""
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

@@ -53,11 +53,15 @@ def retracted(head: HeadRecord) -> HeadRecord:
     It goes on to name the ending that published, so that a late sender still learns what became of that one. Its time
     is the retract's, so that the collector leaves the blocks to those who are reading them.
     """
-    return replace(head, blocks=(), rows=0, bytes=0, published_at=None)
+    return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)
 
 
 def head_records(
-    partition: Partition, blocks: Sequence[Block], heads: Mapping[str, HeadRecord], op: str
+    partition: Partition,
+    blocks: Sequence[Block],
+    heads: Mapping[str, HeadRecord],
+    op: str,
+    accounting_text: str | None = None,
 ) -> tuple[HeadRecord, ...]:
     """Return the head records after an ending that publishes ``blocks``.
 
@@ -65,6 +69,7 @@ def head_records(
     :param blocks: its staged and new blocks.
     :param heads: its present head records by dataset, where :func:`may_add` asks for them.
     :param op: the ending's operation id.
+    :param accounting_text: the partition's totals after the ending.
     """
     records = []
     for dataset, published in by_dataset(blocks).items():
@@ -81,6 +86,7 @@ def head_records(
                 generation=partition.generation,
                 op=op,
                 token=partition.token,
+                accounting_text=accounting_text,
             )
         )
     return tuple(records)

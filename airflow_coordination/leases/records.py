@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FORGET, FollowUp, Forget
 from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import OF_THE_SOURCE
 from airflow_coordination.leases.results import HeadRecord
@@ -118,6 +118,11 @@ def of_action(w: Act) -> Iterator[Record]:
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key)
+
+
+def of_forgetting(w: Forget) -> Audit:
+    """Return the line about who has taken a note away undone; its operation is that of the ending that wrote it."""
+    return Audit(w.note.source, w.note.key, w.note.op, FORGET, w.by, w.why)
 
 
 def of_pause(w: SetPause) -> Audit:

@@ -9,7 +9,7 @@ from airflow_coordination.leases.names import split_source
 WHY = "…"
 """Stands where people say why they act."""
 _PROGRAM = ("airflow", "coordination")
-_NEEDS_WHY = frozenset({"park", "pause", "release", "reopen", "reset", "resume", "retract"})
+_NEEDS_WHY = frozenset({"finish", "park", "pause", "release", "reopen", "reset", "resume", "retract"})
 
 
 def command(name: str, source: str, *keys: str, prefix: str | None = None) -> str:

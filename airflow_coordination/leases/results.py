@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.accounts import copied
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 
@@ -25,6 +27,7 @@ class HeadRecord:
     :param kind: ``files``; later also tables.
     :param state: ``applied``; later ``pending`` for tables.
     :param published_at: when its blocks changed last, by the store's clock.
+    :param accounting_text: the partition's totals as they were when it was published, as they are stored.
     """
 
     source: str
@@ -39,6 +42,18 @@ class HeadRecord:
     kind: str = "files"
     state: str = "applied"
     published_at: datetime | None = None
+    accounting_text: str | None = None
+
+    @property
+    def accounting(self) -> Accounting | None:
+        """What had become of the partition's records when it was published; ``None`` when none were delivered.
+
+        Older code that publishes anew leaves the copy of before: a close that starts over begins the generation of its
+        own operation, anything else publishes in the generation of the totals.
+
+        :raises InvalidInputError: when it is corrupt in the store.
+        """
+        return copied(self.accounting_text, {self.generation, self.op})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +62,8 @@ class Created:
 
     :param created: how many partitions are new.
     :param existing: how many were there already, in whatever status.
-    :param changed: keys among the first existing ones whose payload or priority differs now; the stored one stays.
+    :param changed: keys among the first existing ones whose payload, priority or parents differ now; the stored
+        ones stay.
     """
 
     created: int = 0
@@ -66,11 +82,13 @@ class Swept:
     reopened: int = 0
     reclaimed: int = 0
     parked: int = 0
+    released: int = 0
+    """That waited for a parent which had finished: its end was written by older code, or came back from a backup."""
 
     @property
     def total(self) -> int:
         """All of them together."""
-        return self.reopened + self.reclaimed + self.parked
+        return self.reopened + self.reclaimed + self.parked + self.released
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +109,7 @@ class Outlook:
         (those for which reading is dear: at the first of all, and one that a person has parked and released before
         anybody held it counts from its creation).
     :param pause: whether the source is paused. What is claimable then is acquired when it is resumed.
+    :param blocked: UNASSIGNED, and wait for a parent that has not finished.
     """
 
     claimable: int = 0
@@ -102,6 +121,7 @@ class Outlook:
     overdue: int = 0
     oldest_claimable: timedelta | None = None
     pause: Pause = NEVER_PAUSED
+    blocked: int = 0
 
     @property
     def paused(self) -> bool:

@@ -27,6 +27,19 @@ OnNegative = Literal["fail", "give up"]
 WAYS_OUT: Final[tuple[str, ...]] = get_args(OnNegative)
 
 
+def check_way_out(on_negative: object) -> None:
+    """Refuse what is no way out of a negative delivery; a close is none, because the last one completes (decision 62).
+
+    :raises SettingsError: saying what to give instead.
+    """
+    if on_negative == "close":
+        problem = "would complete the partition at max_closed_count, although records of it did not arrive"
+        remedy = "Give 'fail', which tries it again after retry_delay, or 'give up'"
+        raise SettingsError("on_negative", on_negative, problem, remedy)
+    if on_negative not in WAYS_OUT:
+        raise SettingsError("on_negative", on_negative, "is no way to end a tenure", "Give 'fail' or 'give up'")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The timers and limits of ``protocol.md``; one page of the docs lists them all.
@@ -67,9 +80,7 @@ class Settings:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(name, value, "is not a whole number above zero", "Give 1 or more")
 
-        if self.on_negative not in WAYS_OUT:
-            problem, remedy = "is no way to end a tenure", "Give 'fail' or 'give up'"
-            raise SettingsError("on_negative", self.on_negative, problem, remedy)
+        check_way_out(self.on_negative)
 
     @property
     def renewal_interval(self) -> timedelta:

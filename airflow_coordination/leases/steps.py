@@ -13,10 +13,11 @@ from typing import Any
 from airflow_coordination.leases import rules
 from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rules import RECLAIM, REOPEN, RULES, Rule
+from airflow_coordination.leases.rule import Rule
+from airflow_coordination.leases.rules import RECLAIM, REOPEN, RULES
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import Event, allowed
-from airflow_coordination.leases.writes import Act, NewPartition, Sweep
+from airflow_coordination.leases.writes import Act, Action, End, NewPartition, Sweep
 
 
 def step(write: Any, partition: Partition, now: datetime) -> Partition | None:
@@ -35,6 +36,17 @@ def step(write: Any, partition: Partition, now: datetime) -> Partition | None:
 def possible(write: Act) -> bool:
     """Return whether a person's action can happen to what the person saw."""
     return allowed(Event[write.action.name], write.seen.status)
+
+
+def waited_for(write: End | Act, seen: Partition | None) -> bool:
+    """Return whether a write that completes a partition fits it as it was seen, and somebody waits for it.
+
+    A store's usual statement refuses such a partition, because another one has to release who waits.
+    """
+    if seen is None or seen.awaited_op is None:
+        return False
+    completes = write.completes if isinstance(write, End) else write.action is Action.FINISH
+    return completes and bool(RULES[type(write)].condition(PLAIN, seen, write, None))
 
 
 def reclaim(write: Sweep, partition: Partition, now: datetime) -> Partition | None:
@@ -73,11 +85,26 @@ def due_at(partition: Partition) -> datetime | None:
     }[partition.status]
 
 
+def is_new(existing: Partition | None, op: str) -> bool:
+    """Return whether a creation makes a partition: there is none, or the tombstone of one that it has not made."""
+    return existing is None or (existing.deleted and existing.create_op != op)
+
+
 def create(
-    existing: Partition | None, new: NewPartition, source: str, op: str, now: datetime, ordinal: int
+    existing: Partition | None,
+    new: NewPartition,
+    source: str,
+    op: str,
+    now: datetime,
+    ordinal: int,
+    waits_for: tuple[str, ...] = (),
 ) -> Partition | None:
-    """Return the new partition, ``None`` if it exists. A tombstone gives its token and ring."""
-    if existing is not None and not (existing.deleted and existing.create_op != op):
+    """Return the new partition, ``None`` if it exists. A tombstone gives its token and ring.
+
+    :param waits_for: those of its parents that have not finished. While there are any, it has no time from which on it
+        could be acquired.
+    """
+    if not is_new(existing, op):
         return None
     fresh = Partition(
         source=source,
@@ -86,7 +113,9 @@ def create(
         payload_text=new.payload_text,
         priority=new.priority,
         ordinal=ordinal,
-        available_at=now,
+        available_at=None if waits_for else now,
+        parents=new.parents,
+        waits_for=waits_for,
         created_at=now,
         updated_at=now,
         last_op=op,

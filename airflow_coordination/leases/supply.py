@@ -3,23 +3,78 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from airflow_coordination.leases.documents import decode_object, encode_progress
 from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import CREATE_PAGE
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import NewPartition
 
 Supplied = PartitionIdentifier | str | Checkpoint
-Supplier = Callable[[dict[str, Any]], Iterable[Supplied] | None]
+
+
+class SourceView(Protocol):
+    """What a supplier may see of its source, and do to it; the source's coordinator."""
+
+    def partition(self, key: str) -> Partition | None:
+        """Return one as it is now, ``None`` where there is none."""
+
+    def partitions(
+        self,
+        status: PartitionStatus | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        *,
+        parked: bool | None = None,
+        prefix: str | None = None,
+    ) -> Sequence[Partition]:
+        """Return a page of its partitions, in byte order of their keys."""
+
+    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Delete one as it was seen."""
+
+    def count(self, metric: Metric, count: int = 1) -> None:
+        """Add to one of the source's counters."""
+
+
+@runtime_checkable
+class SeeingSupplier(Protocol):
+    """A supplier whose next partitions depend on those that are there, as the children of shards do."""
+
+    def supply(self, state: dict[str, Any], view: SourceView) -> Iterable[Supplied] | None:
+        """Do what a function of the global state does, seeing the source."""
+
+
+FunctionOfState = Callable[[dict[str, Any]], Iterable[Supplied] | None]
+Supplier = FunctionOfState | SeeingSupplier
 """Called with the global state; changes it and returns identifiers, or yields identifiers and checkpoints."""
+
+
+def partitions_of(view: SourceView, prefix: str, at_once: int = 1000) -> Iterator[Partition]:
+    """Yield all partitions whose key begins so.
+
+    :param at_once: so many from one request.
+    """
+    after: str | None = None
+    while page := view.partitions(after=after, limit=at_once, prefix=prefix):
+        yield from page
+        after = page[-1].key
+
+
+def with_view(supplier: Supplier, view: SourceView) -> FunctionOfState:
+    """Return a supplier as a function of the global state."""
+    if isinstance(supplier, SeeingSupplier):
+        return lambda state: supplier.supply(state, view)
+    return supplier
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +86,7 @@ class SupplierRun:
     :param rival: that rival's owner text.
     :param rival_until: when its lease ends unless it is renewed, by the store's clock.
     :param state: the global state after the run.
+    :param cleaned_up: how many finished parents it has removed.
     """
 
     created: Created = field(default_factory=Created)
@@ -38,6 +94,7 @@ class SupplierRun:
     rival: str | None = None
     rival_until: datetime | None = None
     state: Mapping[str, Any] | None = None
+    cleaned_up: int = 0
 
 
 def identified(item: object) -> PartitionIdentifier:
@@ -65,7 +122,9 @@ def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
         )
     for item in identifiers:
         new = identified(item)
-        yield NewPartition(key=new.key, payload_text=new.payload_text, priority=new.priority)
+        yield NewPartition(
+            key=new.key, payload_text=new.payload_text, priority=new.priority, parents=tuple(new.parents)
+        )
 
 
 def without_repeats(page: Sequence[NewPartition]) -> tuple[tuple[NewPartition, ...], Created]:
@@ -91,8 +150,12 @@ def check_supplier(supplier: object) -> None:
 
     :raises SettingsError: when it cannot.
     """
+    if isinstance(supplier, SeeingSupplier) and not isinstance(supplier, type):
+        return
     name = getattr(supplier, "__name__", supplier)
     remedy = "Give a function with one parameter, the global state: def supplier(state): …"
+    if isinstance(supplier, type) and isinstance(supplier, SeeingSupplier):
+        raise SettingsError("supplier", name, "is a class, not an object of it", f"Give {name}(…)")
     if not callable(supplier):
         raise SettingsError("supplier", name, "cannot be called", remedy)
     try:
@@ -108,14 +171,19 @@ class SupplierPages:
 
     :param create: creates one page.
     :param save: saves the global state under the supplier's chain.
+    :param notes: whether the keys are remembered in :attr:`named`.
     """
 
-    def __init__(self, create: Callable[[list[object]], Created], save: Callable[[dict[str, Any]], None]) -> None:
-        self._create, self._save = create, save
+    def __init__(
+        self, create: Callable[[list[object]], Created], save: Callable[[dict[str, Any]], None], *, notes: bool = False
+    ) -> None:
+        self._create, self._save, self._notes = create, save, notes
         self._page: list[object] = []
         self.created = Created()
+        self.named: set[str] = set()
+        """The keys that were given, as far as anybody wants to know them."""
 
-    def run(self, supplier: Supplier, state: dict[str, Any], alive: Callable[[], None]) -> dict[str, Any]:
+    def run(self, supplier: FunctionOfState, state: dict[str, Any], alive: Callable[[], None]) -> dict[str, Any]:
         """Run ``supplier`` to its end and return the global state it leaves; each item it gives counts as progress.
 
         A supplier that speaks through checkpoints alone leaves the dict as it was given, and its last checkpoint
@@ -156,7 +224,10 @@ class SupplierPages:
             self._flush()
             self._save(state)
             return encode_progress(state)
-        self._page.append(identified(item))
+        identifier = identified(item)
+        if self._notes:
+            self.named.add(identifier.key)
+        self._page.append(identifier)
         if len(self._page) >= CREATE_PAGE:
             self._flush()
         return None
@@ -169,13 +240,17 @@ class SupplierPages:
 
 def supply(
     lease: Lease,
-    supplier: Supplier,
+    supplier: FunctionOfState,
     pages: Callable[[Lease], SupplierPages],
     heartbeat: Callable[[Lease], Heartbeat],
+    tidy: Callable[[Heartbeat, Collection[str]], int],
 ) -> SupplierRun:
-    """Run the supplier under ``lease``, renewing it while it runs; the caller gives the lease back."""
+    """Run the supplier under ``lease``, renewing it while it runs; the caller gives the lease back.
+
+    :param tidy: removes afterwards what nobody needs any more, but what was named, and returns how much.
+    """
     run = pages(lease)
     state = check_state(lease.partition.progress_state or {})
     with heartbeat(lease) as beating:
         left = run.run(supplier, state, beating.alive)
-    return SupplierRun(run.created, state=left)
+        return SupplierRun(run.created, state=left, cleaned_up=tidy(beating, run.named))

@@ -51,7 +51,7 @@ class Tenures:
         expires_at = partition.ownership_timeout
         assert expires_at is not None, "an ASSIGNED partition has a timeout"
         deadline = sent_at + self._settings.ownership_timeout.total_seconds()
-        chain = Chain(partition.last_op, partition, expires_at, deadline)
+        chain = Chain(partition.last_op, partition, expires_at, deadline, accounts.said(partition))
         return Lease(partition, Fence(partition.token, partition.nonce), expires_at, chain)
 
     def begin(self, source: str, key: str, fence: Fence, owner_details: str | None = None) -> Lease:
@@ -149,7 +149,7 @@ class Tenures:
                 accounting=totals,
             )
             answer = self._settler.settle(f"save progress of {partition.key!r}", write, chain)
-            chain.partition = replace(partition, progress_text=text, staged=staged)
+            _saved(chain, write)
             return self._prolonged(lease, answer, sent_at) if answer else replace(lease, partition=chain.partition)
 
     def end(
@@ -183,22 +183,22 @@ class Tenures:
 
     def prepare(self, lease: Lease, request: EndRequest, blocks: Sequence[Block]) -> End:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
-        op, partition = self._randomness.op_id(), lease.chain.partition
-        write = request.resolved(Tenure(partition, lease.fence, lease.chain.last_op), op, self._settings)
+        op, chain, partition = self._randomness.op_id(), lease.chain, lease.chain.partition
+        write = request.resolved(Tenure(partition, lease.fence, chain.last_op, chain.totals), op, self._settings)
         if not write.clear_staged:
             return write
         published = merge(partition.staged, blocks)
-        heads = self._publish(partition, published, op)
+        heads = self._publish(partition, published, write)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write
 
-    def _publish(self, partition: Partition, published: tuple[Block, ...], op: str) -> tuple[HeadRecord, ...]:
+    def _publish(self, partition: Partition, published: tuple[Block, ...], write: End) -> tuple[HeadRecord, ...]:
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
             hear = self._settler.attempts("read the head records").hear
             found = every_head(self._store, partition.source, key=partition.key, hear=hear)
             heads = {head.dataset: head for head in found}
-        records = head_records(partition, published, heads, op)
+        records = head_records(partition, published, heads, write.op, accounts.left_by_end(write))
         for record in records:
             dump_blocks(record.blocks)
         return records
@@ -210,7 +210,7 @@ class Tenures:
             return None
         self._settler.settle("settle the write before", earlier, chain)
         if isinstance(earlier, Save):
-            chain.partition = replace(chain.partition, progress_text=earlier.progress_text, staged=earlier.staged)
+            _saved(chain, earlier)
         elif isinstance(earlier, End):
             chain.ending = chain.ending or ending_of(earlier)
         return earlier
@@ -228,6 +228,12 @@ class Tenures:
         if found is None:
             raise PartitionNotFoundError(key, source)
         return found
+
+
+def _saved(chain: Chain, write: Save) -> None:
+    """Note in the chain that a save was accepted."""
+    chain.partition = replace(chain.partition, progress_text=write.progress_text, staged=write.staged)
+    chain.totals = write.accounting or chain.totals
 
 
 def ending_of(write: End) -> Ending:

@@ -32,8 +32,10 @@ class Event(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    FINISH = "finish"
     RETRACT = "retract"
     DELETE = "delete"
+    CLEAN_UP = "clean up"
     PLACE = "place"
 
 
@@ -57,14 +59,25 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.REOPEN: {CLOSED: (UNASSIGNED,), UNASSIGNED: (UNASSIGNED,)},
     Event.PARK: {UNASSIGNED: (CLOSED,), ASSIGNED: (CLOSED,), CLOSED: (CLOSED,)},
     Event.RESET: {UNASSIGNED: (UNASSIGNED,), ASSIGNED: (UNASSIGNED,), CLOSED: (UNASSIGNED,), COMPLETED: (UNASSIGNED,)},
+    Event.FINISH: {UNASSIGNED: (COMPLETED,), ASSIGNED: (COMPLETED,), CLOSED: (COMPLETED,)},
     Event.RETRACT: {UNASSIGNED: (UNASSIGNED,), CLOSED: (CLOSED,), COMPLETED: (COMPLETED,)},
     Event.DELETE: {UNASSIGNED: (None,), ASSIGNED: (None,), CLOSED: (None,), COMPLETED: (None,)},
+    Event.CLEAN_UP: {COMPLETED: (None,)},
     Event.PLACE: {UNASSIGNED: (UNASSIGNED, CLOSED, COMPLETED)},
 }
 """``TRANSITIONS[event][status before]`` = the possible statuses after."""
 
-PEOPLE = (Event.RELEASE, Event.REOPEN, Event.PARK, Event.RESET, Event.RETRACT, Event.DELETE)
-"""Events that only a person causes."""
+PEOPLE = (
+    Event.RELEASE,
+    Event.REOPEN,
+    Event.PARK,
+    Event.RESET,
+    Event.FINISH,
+    Event.RETRACT,
+    Event.DELETE,
+    Event.CLEAN_UP,
+)
+"""Events that only a person causes, or a clean-up that a person has asked for."""
 
 
 def allowed(event: Event, before: State) -> bool:

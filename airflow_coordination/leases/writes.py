@@ -34,11 +34,12 @@ class NewPartition:
     key: str
     payload_text: str | None
     priority: int
+    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """Create the partitions that do not exist, in this order; one atomic page."""
+    """Create the partitions that do not exist, in this order; one atomic page. No parent is in it beside its child."""
 
     source: str
     op: str
@@ -68,8 +69,7 @@ class AcquireNext:
 
     :param new_first: start at the class "new", then crashed and reopened, so that no class starves.
     :param key: acquire only this partition, whatever its token (a bare key).
-    :param may_miss: in :meth:`~.port.PartitionStore.complete_and_acquire`, a store may look only where it mostly finds
-        what is first, and say if it has missed.
+    :param may_miss: when fused, a store may look only where it mostly finds what is first, and say if it has missed.
     """
 
     source: str
@@ -180,10 +180,11 @@ class End:
     :param generation: generation after.
     :param clear_staged: whether the staged blocks went into the head records.
     :param heads: head records after, in full.
-    :param rows: rows in the blocks that this tenure publishes, for the history.
-    :param bytes: bytes in them.
+    :param rows: rows in the blocks that this tenure publishes, as ``bytes`` are the bytes in them: for the history.
     :param accounting: the totals after it; ``None`` leaves what is stored.
+    :param kept_accounting: what is stored then, as the chain knows it.
     :param then: what follows it at the source, as a note beside it; ``None`` = nothing.
+    :param keeps: one of a family: a store that forgets what is completed keeps it.
     """
 
     source: str
@@ -205,7 +206,14 @@ class End:
     rows: int = 0
     bytes: int = 0
     accounting: str | None = None
+    kept_accounting: str | None = None
     then: str | None = None
+    keeps: bool = False
+
+    @property
+    def completes(self) -> bool:
+        """Whether the partition has finished then, and whoever waits for it need not any more."""
+        return self.status is PartitionStatus.COMPLETED
 
     @property
     def reopen_delay(self) -> timedelta | None:
@@ -223,6 +231,15 @@ ChainWrite = Begin | Save | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseChild:
+    """A partition (``key``) need not wait for one of its parents any more, which has finished. No chain write."""
+
+    source: str
+    key: str
+    parent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
     """Reopen what is due and reclaim what has expired, at most ``limit`` partitions of each.
 
@@ -236,14 +253,16 @@ class Sweep:
 
 
 class Action(StrEnum):
-    """What a person can do to a partition."""
+    """What a person can do to a partition, or a clean-up in the name of whoever asked for it."""
 
     RELEASE = "release"
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    FINISH = "finish"
     RETRACT = "retract"
     DELETE = "delete"
+    CLEAN_UP = "clean up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

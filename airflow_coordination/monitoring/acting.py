@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final, TypeVar
 
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError
+from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, shown
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import moved_on
@@ -18,11 +18,15 @@ from airflow_coordination.leases.writes import Action
 
 TOLD: Final = 10
 """So many refusals are said in full."""
+MOST_CHILDREN: Final = 1_000
+"""So many of a partition's children are looked at."""
+NAMED: Final = 10
 OFFERED: Final = {
     Action.RELEASE: "Take a partition from its owner; whatever the owner still writes does not count",
     Action.REOPEN: "Make a closed or parked partition claimable now",
     Action.PARK: "Set a partition aside until a person reopens it; its owner, if any, loses the lease",
     Action.RESET: "Start a partition afresh, completed ones too; its output stays until it is replaced",
+    Action.FINISH: "Complete a partition without its work; what waits for it may start, and it publishes nothing more",
     Action.RETRACT: "Take back what a partition has published: readers do not see it any more",
 }
 """What people are offered, each with what it does."""
@@ -86,7 +90,11 @@ def as_counted(coordinator: SourceCoordinator, action: Action, key: str, stamped
 
 
 def at_stake(store: PartitionStore, action: Action, partition: Partition) -> dict[str, str | int | None]:
-    """Return the datasets and rows that a retract takes back; nothing for other actions."""
+    """Return the datasets and rows that a retract takes back, whom a finish lets start, and nothing otherwise."""
+    if action is Action.FINISH:
+        children = store.children(partition.source, partition.key, None, MOST_CHILDREN)
+        waiting = [child.key for child in children if partition.key in child.waits_for]
+        return {"children": len(waiting), "named": ", ".join(map(shown, waiting[:NAMED])) or None}
     if action is not Action.RETRACT:
         return {}
     heads = [head for head in every_head(store, partition.source, key=partition.key) if head.blocks]

@@ -27,7 +27,11 @@ class Progress:
 
     @property
     def left(self) -> int:
-        """How many partitions are still to be worked on without a person's help."""
+        """How many partitions are still to be worked on without a person's help, what waits for parents included."""
+        return self._moving + self.outlook.blocked
+
+    @property
+    def _moving(self) -> int:
         return self.outlook.claimable + self.outlook.assigned + self.outlook.waiting
 
     @property
@@ -64,6 +68,8 @@ class Progress:
             f"{seen.completed} of {self.total} completed, {seen.assigned} assigned, {seen.claimable} claimable, "
             f"{seen.waiting} waiting, {seen.parked} parked"
         )
+        if seen.blocked:
+            states = f"{states}, {seen.blocked} behind their parents"
         return f"{states}; {self.ahead}"
 
     @property
@@ -71,8 +77,11 @@ class Progress:
         """How fast, and how long it takes, in words."""
         if self.left and self.outlook.paused:
             return str(self.outlook.pause)
+        if self.outlook.parked and not self._moving:
+            behind = f", and {self.outlook.blocked} wait behind their parents" if self.outlook.blocked else ""
+            return f"only a person can move the {self.outlook.parked} parked{behind}"
         if not self.left:
-            return f"only a person can move the {self.outlook.parked} parked" if self.outlook.parked else "done"
+            return "done"
         if self.rate is None:
             return "the rate is known at the next look"
         if self.remaining is None or self.soonest is None:

@@ -9,7 +9,7 @@ from typing import Final
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.monitoring.states import by_state, wanted
+from airflow_coordination.monitoring.states import BLOCKED, by_state, state_of, wanted
 
 SAMPLE: Final = 5
 """So many of what a filter finds are shown."""
@@ -22,7 +22,7 @@ _PAGE: Final = 1000
 class Filter:
     """What a person narrows the partitions of a source by. What is ``None`` narrows nothing.
 
-    :param state: a status, or ``PARKED``.
+    :param state: a status, ``PARKED`` or ``BLOCKED``.
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
     :param owner_like: a part of the owner; upper and lower case are the same.
@@ -52,8 +52,8 @@ class Filter:
 
     @property
     def reads_more(self) -> bool:
-        """Whether more has to be read than it finds: no index knows errors and owners."""
-        return self.error_like is not None or self.owner_like is not None
+        """Whether more has to be read than it finds: no page is asked for by error, owner, or what is blocked."""
+        return self.error_like is not None or self.owner_like is not None or self.state == BLOCKED
 
     def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
         """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read."""
@@ -63,7 +63,8 @@ class Filter:
 
     def finds(self, partition: Partition) -> bool:
         """Return whether it finds one of a page."""
-        return _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
+        in_state = self.state is None or state_of(partition) == self.state
+        return in_state and _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
 
 
 def _has(text: str | None, part: str | None) -> bool:
@@ -141,10 +142,11 @@ def count(
 
 def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int) -> Selection:
     page = chosen.page(coordinator, None, limit)
+    found = list(filter(chosen.finds, page))
     if len(page) < limit:
-        return Selection(page, len(page), str(chosen))
+        return Selection(found, len(found), str(chosen))
     whole = by_state(coordinator.counts(), coordinator.outlook())[state]
-    return Selection(page, max(whole, len(page)), str(chosen))
+    return Selection(found, max(whole, len(found)), str(chosen))
 
 
 def sentence(source: str, scope: str, matching: int, meant: int) -> str:

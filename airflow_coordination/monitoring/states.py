@@ -1,4 +1,4 @@
-"""The states in people's words: in a store a parked partition is CLOSED like any other."""
+"""The states in people's words: in a store a parked partition is CLOSED, and a blocked one UNASSIGNED."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from airflow_coordination.leases.status import PartitionStatus
 
 PARKED: Final = "PARKED"
 """The people's word for CLOSED without a time to reopen."""
+BLOCKED: Final = "BLOCKED"
+"""The people's word for UNASSIGNED while a parent has not finished."""
 _WANTED: Final = {
+    str(PartitionStatus.UNASSIGNED): (PartitionStatus.UNASSIGNED, None),
+    BLOCKED: (PartitionStatus.UNASSIGNED, None),
     **{str(each): (each, None) for each in PartitionStatus},
     str(PartitionStatus.CLOSED): (PartitionStatus.CLOSED, False),
     PARKED: (PartitionStatus.CLOSED, True),
@@ -21,17 +25,23 @@ STATES: Final = tuple(_WANTED)
 
 
 def wanted(state: str | None) -> tuple[PartitionStatus | None, bool | None]:
-    """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any."""
+    """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any.
+
+    Which of the UNASSIGNED ones are blocked, no page is asked for: :func:`state_of` tells.
+    """
     return _WANTED.get(state or "", (None, None))
 
 
 def state_of(partition: Partition) -> str:
     """Return in which of :data:`STATES` a partition is."""
-    return PARKED if partition.parked else str(partition.status)
+    if partition.parked:
+        return PARKED
+    return BLOCKED if partition.blocked else str(partition.status)
 
 
 def by_state(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> dict[str, int]:
-    """Return how many partitions are in each of :data:`STATES`: in the store parked ones are CLOSED, too."""
-    closed = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
-    stored = {str(each): counts[each] for each in PartitionStatus}
-    return {**stored, str(PartitionStatus.CLOSED): closed, PARKED: outlook.parked}
+    """Return how many partitions are in each of :data:`STATES`, each in one of them."""
+    found = {str(each): counts[each] for each in PartitionStatus}
+    found[str(PartitionStatus.CLOSED)] = max(0, counts[PartitionStatus.CLOSED] - outlook.parked)
+    found[str(PartitionStatus.UNASSIGNED)] = max(0, counts[PartitionStatus.UNASSIGNED] - outlook.blocked)
+    return {state: {**found, PARKED: outlook.parked, BLOCKED: outlook.blocked}[state] for state in STATES}

@@ -40,6 +40,9 @@ def _next(partition: Partition, now: datetime) -> tuple[str | None, datetime | N
         return "a person reopens it", None
     if partition.status is PartitionStatus.CLOSED:
         return ("it is due: a sensor or an acquirer opens it" if overdue else "it opens again"), due
+    if partition.blocked:
+        left = len(partition.waits_for)
+        return f"{left} parent{'s' if left > 1 else ''} of it must complete", None
     if partition.status is PartitionStatus.UNASSIGNED:
         return "it can be acquired", None if overdue else due
     return None, None

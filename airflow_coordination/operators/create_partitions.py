@@ -11,6 +11,7 @@ from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import SupplierBusyError, default_retry_policy
+from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SourceCoordinator, Supplier
@@ -38,6 +39,7 @@ class CreatePartitionsOperator(TextFields):
     :param coordination_conn_id: the connection of the store.
     :param partition_prefix: keeps deployments that share a store apart. (templated)
     :param ownership_timeout: how long the supplier's lease lasts without renewal (timedelta or seconds).
+    :param clean_after: afterwards remove parents that finished so long ago (timedelta or seconds) and nobody needs.
     """
 
     template_fields: Sequence[str] = ("source", "partition_prefix")
@@ -52,6 +54,7 @@ class CreatePartitionsOperator(TextFields):
         coordination_conn_id: str = DEFAULT_CONNECTION,
         partition_prefix: str | None = None,
         ownership_timeout: timedelta | float | None = None,
+        clean_after: timedelta | float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -62,6 +65,7 @@ class CreatePartitionsOperator(TextFields):
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
         self.ownership_timeout = ownership_timeout
+        self.clean_after = time_given("clean_after", clean_after)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the supplier.
@@ -71,7 +75,7 @@ class CreatePartitionsOperator(TextFields):
         """
         coordinator = self._coordinator(context)
         self._follow_up(coordinator)
-        run = coordinator.run_supplier(self.supplier)
+        run = coordinator.run_supplier(self.supplier, self.clean_after)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
         coordinator.register_dag(self.dag_id)
@@ -105,11 +109,10 @@ class CreatePartitionsOperator(TextFields):
 
     def _coordinator(self, context: Context) -> SourceCoordinator:
         hook = CoordinationHook(self.coordination_conn_id)
-        settings = hook.settings({"ownership_timeout": self.ownership_timeout})
         return hook.coordinator(
             self.source,
             owner_of(context),
             partition_prefix=self.partition_prefix,
-            settings=settings,
+            settings=hook.settings({"ownership_timeout": self.ownership_timeout}),
             metrics=task_stats(context, self.source),
         )

@@ -16,8 +16,9 @@ from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
+from airflow_coordination.leases.concurrency import check_concurrent_leases
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.settings import WAYS_OUT
+from airflow_coordination.leases.settings import check_way_out
 from airflow_coordination.submission.labels import show_partition
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
@@ -39,8 +40,11 @@ class LeasedOperator(TextFields):
     :param partition_prefix: keeps deployments that share a store apart. (templated)
     :param output_root: where the partition publishes its blocks; default: the connection's, the configuration's.
         (templated)
-    :param max_leases: how many partitions one task may work through, one after the other, in one Spark application;
-        ``None`` = until nothing is left to acquire.
+    :param max_leases: how many partitions one task may work through in one Spark application, one after the other or
+        several at a time; ``None`` = until nothing is left to acquire.
+    :param concurrent_leases: how many partitions it works on at a time, in as many threads of that application, which
+        share its executors: 1 to 32, not more than ``max_leases``. The hint is for the first; the others take what
+        comes next. A retry takes all that the try before held.
     :param max_runtime: it starts no further one after this time (timedelta or seconds).
     :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire. It succeeds in any
         case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
@@ -68,6 +72,7 @@ class LeasedOperator(TextFields):
         partition_prefix: str | None = None,
         output_root: str | None = None,
         max_leases: int | None = 1,
+        concurrent_leases: int = 1,
         max_runtime: timedelta | float | None = None,
         on_empty: str = "success",
         on_clear: str = "explain",
@@ -95,11 +100,12 @@ class LeasedOperator(TextFields):
             problem = f"cannot be had with max_leases={max_leases}: a task does not remember thousands of partitions"
             raise SettingsError("on_clear", on_clear, problem, "Use `airflow coordination reset`, or max_leases=1")
         self.max_leases = max_leases
+        self.concurrent_leases = check_concurrent_leases(concurrent_leases, max_leases)
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
         self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))
         if on_negative is not None:
-            _one_of("on_negative", on_negative, WAYS_OUT)
+            check_way_out(on_negative)
         self._arguments = {
             "ownership_timeout": ownership_timeout,
             "max_closed_count": max_closed_count,
@@ -133,30 +139,31 @@ class LeasedOperator(TextFields):
 
     def choose(
         self, context: Context, coordinator: SourceCoordinator, memory: TaskMemory, adopted: Lease | None = None
-    ) -> Lease | None:
-        """Return the lease of this try, shown on the grid; ``None`` when there is nothing for it to do.
+    ) -> list[Lease]:
+        """Return the leases of this try, the first shown on the grid; none when there is nothing for it to do.
 
         :param adopted: the lease of a driver that outlived the try before.
         :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
         """
-        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear)
+        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases)
         found = adopted or choice.choose(context["ti"].try_number)
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either
             self._say_nothing_to_do(context, coordinator.current_pause())
-            return None
+            return []
         if isinstance(found, Done):
             show_partition(context, found.key)
             self.log.info(found.message)
-            return None
+            return []
         try:
             show_partition(context, found.key)
             memory.remember(found.key, found.fence)
         except BaseException:  # Airflow does not answer, or ends this task
             if adopted is None:
-                coordinator.give_up(found)
+                for lease in (found, *choice.further):
+                    coordinator.give_up(lease)
             raise
-        return found
+        return [found, *choice.further]
 
     def _say_nothing_to_do(self, context: Context, pause: Pause) -> None:
         show_partition(context, PAUSED if pause.paused else NOTHING_TO_DO)

@@ -12,13 +12,13 @@ from airflow.providers.standard.operators.python import PythonOperator
 from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.operators.leased_operator import LeasedOperator
-from airflow_coordination.operators.partition_callable import HINT, PartitionCallable
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.connect import connect_session
 from airflow_coordination.spark.session import check_distributions, check_output_root
 from airflow_coordination.spark.tenure import DriverContext
 from airflow_coordination.submission.in_process import InProcessReports, end_process, work_in_process
 from airflow_coordination.submission.labels import show_partition
+from airflow_coordination.submission.partition_callable import HINT, PartitionCallable
 from airflow_coordination.submission.run_dates import warn_of_run_dates
 from airflow_coordination.submission.task_memory import TaskMemory
 
@@ -34,6 +34,8 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
     other arguments as in ``PythonOperator``, and returns ``Complete()``, ``Close(…)`` or ``GiveUp(…)``. An
     exception is a failure of its partition and fails the task; a retry takes the same partition again or
     learns that it is done. Pushes how many tenures ended in which way, and the first partitions.
+
+    With ``concurrent_leases`` the function is called in several threads of this process, on one session.
 
     :param python_callable: the function.
     :param conn_id: the connection of type ``spark_connect``. (templated)
@@ -86,10 +88,11 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         with connect_session(server_url(self.conn_id), self.config_kwargs) as spark:
             root = self._root(spark)
             memory = TaskMemory(self._context)
-            lease = self.choose(self._context, coordinator, memory)
-            if lease is None:
+            leases = self.choose(self._context, coordinator, memory)
+            if not leases:
                 return None
-            reports = InProcessReports(self._context, memory, lease)
+            lease, *further = leases
+            reports = InProcessReports(self._context, memory, lease, further)
             driver = DriverContext(
                 spark=spark, coordinator=coordinator, output_root=root, report=reports, on_stuck=end_process
             )
@@ -97,7 +100,8 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
                 stop = work_in_process(
                     partial(self._call, dict(self.op_kwargs)),
                     driver,
-                    lease,
+                    leases,
+                    places=self.concurrent_leases,
                     most=self.max_leases,
                     max_runtime=self.max_runtime,
                     killed=lambda: self._killed,
@@ -139,5 +143,9 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
 
     def _call(self, given: dict[str, Any], spark: Any, lease: Any) -> Any:
         """Call the function as ``PythonOperator`` does, with the session and the lease beside its own arguments."""
-        self.op_kwargs = {**given, "spark": spark, "lease": lease}
-        return super().execute_callable()
+        own = self
+        if self.concurrent_leases > 1:  # the arguments stand in the operator, and each thread has its own
+            own = object.__new__(type(self))
+            own.__dict__.update(self.__dict__)
+        own.op_kwargs = {**given, "spark": spark, "lease": lease}
+        return super(LeasedPySparkOperator, own).execute_callable()

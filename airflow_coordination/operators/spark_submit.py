@@ -23,7 +23,7 @@ from airflow_coordination.submission.run_dates import warn_of_run_dates
 from airflow_coordination.submission.shipped_archive import shipped_archive
 from airflow_coordination.submission.spark_provider import ProviderOperator
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.submission.supervision import Application, SubmissionMode, Supervision
+from airflow_coordination.submission.supervision import Application, SubmissionMode, Supervision, check_concurrency
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.worker_checks import local_file
 
@@ -73,13 +73,14 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
         mode = self._mode(hook, coordinator, context)
         self._submission = hook, mode
         hook.stopped = self._killed
-        lease = self.choose(context, coordinator, memory, mode.adopt(memory, context["ti"].try_number))
-        if lease is None:
+        leases = self.choose(context, coordinator, memory, mode.adopt(memory, context["ti"].try_number))
+        if not leases:
             return None
+        lease, *further = leases
         hook.call_it(self.source if self._several else f"{self.source} {lease.key}")
-        inputs = inputs.with_tenure(self._hand_over(coordinator, lease, mode.task_pid))
+        inputs = inputs.with_tenure(self._hand_over(coordinator, lease, further, mode.task_pid))
         supervision = Supervision(hook, mode, coordinator, memory, self._application)
-        return supervision.run(context, lease, inputs, partial(super().execute, context)).summary()
+        return supervision.run(context, lease, inputs, partial(super().execute, context), further).summary()
 
     def on_kill(self) -> None:
         """End the driver and give its lease back, here or as ``execute`` unwinds."""
@@ -102,6 +103,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
     def _checked_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook of a submission that can work here."""
         check_distributions()
+        check_concurrency(self.concurrent_leases, self._application)
         hook = LeasedSparkSubmitHook(**self.hook_arguments())
         self.submit_with(hook)
         if not is_foreign(self.application):
@@ -115,10 +117,12 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
 
     def _mode(self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context) -> SubmissionMode:
         if hook.driver is Driver.WORKER:
-            return ClientMode(hook, coordinator, context, several=self._several)
-        return ClusterMode(self, hook, coordinator, context, several=self._several)
+            return ClientMode(hook, coordinator, context, several=self._several, places=self.concurrent_leases)
+        return ClusterMode(self, hook, coordinator, context, several=self._several, places=self.concurrent_leases)
 
-    def _hand_over(self, coordinator: SourceCoordinator, lease: Lease, task_pid: int | None) -> HandOver:
+    def _hand_over(
+        self, coordinator: SourceCoordinator, lease: Lease, further: Sequence[Lease], task_pid: int | None
+    ) -> HandOver:
         """Return the tenure for the driver."""
         return HandOver(
             source=self.source,
@@ -132,4 +136,6 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
             max_leases=self.max_leases,
             max_runtime=self.max_runtime,
             task_pid=task_pid,
+            concurrent_leases=self.concurrent_leases,
+            retaken=tuple((each.key, each.fence) for each in further),
         )

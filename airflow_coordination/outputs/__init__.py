@@ -8,7 +8,7 @@ from airflow_coordination.outputs.attempts import Attempt, OpenBlock
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
-from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.outputs.published import published_accounting, published_manifests
 
 __all__ = [
     "Attempt",
@@ -20,5 +20,6 @@ __all__ = [
     "OutputError",
     "Reference",
     "collect",
+    "published_accounting",
     "published_manifests",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from airflow_coordination.leases.accounting import AddedUp
+from airflow_coordination.leases.accounts import together
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES
 from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.port import PartitionStore
@@ -44,6 +46,28 @@ def published_manifests(
     for page in head_pages(store, source_identifier(store, source, partition_prefix), dataset):
         found += follow([(head.source, head.key, reference) for head in page for reference in references(head.blocks)])
     return found
+
+
+def published_accounting(
+    store: PartitionStore, source: str, dataset: str, partition_prefix: str | None = None
+) -> AddedUp:
+    """Return what had become of the records of each partition when it published what one dataset holds, added up.
+
+    So who reads published rows learns what is not among them: how many records were dropped and why, dead-lettered or
+    unrouted. The counts are of the partitions, and so of all their sinks.
+
+    :param store: the store that holds the head records.
+    :param source: the source's name.
+    :param dataset: the dataset.
+    :param partition_prefix: the source's prefix; the store's own by default.
+    :return: of how many partitions they are is among them: what was published without ``lease.deliver`` has no counts.
+    :raises InvalidInputError: when the counts of one are corrupt.
+    :raises InvalidKeyError: when the source or dataset is no text.
+    """
+    check_key(dataset, "dataset", MAX_DATASET_BYTES)
+    pages = head_pages(store, source_identifier(store, source, partition_prefix), dataset)
+    copies = (head.accounting for page in pages for head in page)
+    return together(copy for copy in copies if copy is not None)
 
 
 def head_pages(store: PartitionStore, source: str, dataset: str) -> Iterator[Sequence[HeadRecord]]:

@@ -7,6 +7,7 @@ a mistake where it is made, before it spoils a dataset.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -39,6 +40,7 @@ class SchemaCompatibility:
 
     store: PartitionStore
     _known: dict[tuple[str, str], DatasetTypes] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # the tenures of a driver may publish at once
 
     def check(self, manifest: Manifest, before: Sequence[Manifest]) -> None:
         """Refuse a block whose columns have other types than elsewhere in its dataset.
@@ -47,13 +49,13 @@ class SchemaCompatibility:
         :param before: blocks of the same tenure.
         :raises OutputError: naming column, types and both partitions.
         """
-        schemas = manifest.schemas()
-        for schema in schemas:
-            conflict = self._in_own(schema, manifest, before) or self._elsewhere(schema, manifest)
-            if conflict:
-                what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
-                raise OutputError(what, manifest.directory, f"does not fit: {conflict}", REMEDY)
-            self._known[manifest.source, manifest.dataset].add(schema, manifest.key)
+        with self._lock:
+            for schema in manifest.schemas():
+                conflict = self._in_own(schema, manifest, before) or self._elsewhere(schema, manifest)
+                if conflict:
+                    what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
+                    raise OutputError(what, manifest.directory, f"does not fit: {conflict}", REMEDY)
+                self._known[manifest.source, manifest.dataset].add(schema, manifest.key)
 
     def _in_own(self, schema: str, manifest: Manifest, before: Sequence[Manifest]) -> Conflict | None:
         """Compare with what the block adds to: the tenure's own blocks, and the one that it follows."""

@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.storage import join, normal_root, open_to_write
+from airflow_coordination.sinks.dead_letters import key_text
 from airflow_coordination.sinks.files import pending, show
 from airflow_coordination.sinks.json_text import forgiving_json
 from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
@@ -44,12 +45,15 @@ class DataPrepperDeadLetters:
     :param key_path_prefix: a path below it. ``%{yyyy}``, ``%{MM}``, ``%{dd}``, ``%{HH}`` and the like stand for the
         time in UTC at which the files are stored.
     :param pipeline: the ``pipelineName``; ``None`` for the source's identifier.
+    :param where: an SQL condition: these records are dead letters without a sink being asked, as in
+        :class:`~airflow_coordination.spark.DeadLetters`; their ``pluginId`` is ``dead_letters``.
     :raises InvalidInputError: naming the argument that cannot be used.
     """
 
     directory: str
     key_path_prefix: str = ""
     pipeline: str | None = None
+    where: str | None = None
     guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
 
     def __post_init__(self) -> None:
@@ -110,7 +114,7 @@ class DataPrepperWriter:
 
     def _object(self, sink: str, record: Record, reason: str) -> str:
         task = self._task
-        failed = {"indexId": str(record[task.key]), "message": reason, "document": _finite(record)}
+        failed = {"indexId": key_text(record, task), "message": reason, "document": _finite(record)}
         fence = {"source": task.source, "partition": task.partition, "fence": task.fence}
         return forgiving_json(
             {

@@ -33,6 +33,12 @@ class LetterPlace(Protocol):
         """Return a writer for one Spark task."""
 
 
+def key_text(record: Record, task: SinkTask) -> str | None:
+    """Return a record's key as text; what is malformed often has none."""
+    key = record[task.key]
+    return None if key is None else str(key)
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetterFiles:
     """Where a delivery's dead letters go.
@@ -70,8 +76,8 @@ class DeadLetterWriter:
         name = self._file.close()
         return [name] if name else []
 
-    def _line(self, sink: str, record: Record, reason: str) -> dict[str, str]:
+    def _line(self, sink: str, record: Record, reason: str) -> dict[str, str | None]:
         task = self._task
-        key, whole, now = str(record[task.key]), forgiving_json(record), datetime.now(UTC).isoformat()
+        key, whole, now = key_text(record, task), forgiving_json(record), datetime.now(UTC).isoformat()
         values = (key, sink, reason, whole, task.source, task.partition, task.fence, now)
         return dict(zip(COLUMNS, values, strict=True))

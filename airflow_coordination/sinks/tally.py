@@ -17,7 +17,10 @@ from airflow_coordination.leases.accounting import Accounting, SinkCounts
 
 
 class Arrival(NamedTuple):
-    """Sinks by what they made of a record, as bits: sink *i* is ``1 << i``."""
+    """Sinks by what they made of a record, as bits: sink *i* is ``1 << i``.
+
+    The bit behind the last sink is the dead letters, for a record that goes there by their own condition.
+    """
 
     delivered: int = 0
     dead: int = 0
@@ -45,6 +48,11 @@ class Tally:
     notes: dict[int, list[str]] = field(default_factory=dict)
     dead_letter_files: list[str] = field(default_factory=list)
 
+    @property
+    def aside(self) -> Arrival:
+        """How a record arrives that no sink was asked about, because it is a dead letter by condition."""
+        return Arrival(dead=1 << len(self.owed))
+
     def note_error(self, sink: int, text: str) -> None:
         """Keep the first error of a sink."""
         self.errors.setdefault(sink, text)
@@ -61,6 +69,17 @@ class Tally:
     def no_dead_letters(self) -> None:
         """Count what was to be a dead letter as failed: the file could not be stored."""
         self.arrivals = _changed(self.arrivals, lambda one: Arrival(one.delivered, 0, one.failed | one.dead))
+
+    def wrote_letters(self, written: Tally) -> None:
+        """Put what became of the records set aside in the place of their number, which was counted before.
+
+        :param written: by the pass over these records alone.
+        """
+        del self.arrivals[self.aside]
+        self.arrivals.update(written.arrivals)
+        self.dead_letter_files += written.dead_letter_files
+        for sink, text in written.errors.items():
+            self.note_error(sink, text)
 
     def to_json(self) -> str:
         """Return it as JSON text."""

@@ -25,9 +25,11 @@ from airflow_coordination.sinks.protocol import (
 from airflow_coordination.sinks.tally import Arrival, Tally
 
 FLAG: Final = "__deliver_"
-"""How the columns begin that hold the conditions: first of the reasons, then of the sinks."""
+"""How the columns begin that hold the conditions: of the reasons, of the dead letters where there is one, of sinks."""
 DEAD_LETTERS: Final = -1
 """The number of the dead letters among the errors."""
+BY_CONDITION: Final = "dead_letters"
+"""The sink that a dead letter names when none has refused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class TaskPass:
     :param names: of the sinks.
     :param sinks: in the order of their names; ``None`` for one that is owed, but not written here: a block.
     :param dead_letters: where refused records go, if anywhere.
+    :param aside: why records are dead letters by condition, before any sink is asked; ``None`` without such a
+        condition.
     """
 
     task: SinkTask
@@ -48,6 +52,7 @@ class TaskPass:
     names: tuple[str, ...]
     sinks: tuple[Sink | None, ...]
     dead_letters: LetterPlace | None
+    aside: str | None = None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row: this attempt's counts."""
@@ -78,15 +83,18 @@ class _Attempt:
 
     def _take(self, batch: Any, records: _Records) -> None:
         """Sort one batch by its conditions, and deliver it."""
-        reasons, sinks = self._conditions(batch)
+        reasons, aside, sinks = self._conditions(batch)
         self._tally.read += batch.num_rows
         kept = [True] * batch.num_rows
         for number, holds in enumerate(reasons):
-            self._tally.dropped[number] += sum(k and h for k, h in zip(kept, holds, strict=True))
-            kept = [k and not h for k, h in zip(kept, holds, strict=True)]
+            self._tally.dropped[number] += len(_rows(kept, holds))
+            kept = _others(kept, holds)
+        for holds in aside:
+            self._set_aside(records, _rows(kept, holds))
+            kept = _others(kept, holds)
         arrivals = [Arrival()] * batch.num_rows
         for number, holds in enumerate(sinks):
-            rows = [row for row, (k, h) in enumerate(zip(kept, holds, strict=True)) if k and h]
+            rows = _rows(kept, holds)
             self._tally.owed[number] += len(rows)
             for row, arrival in zip(rows, self._deliver(number, records, rows), strict=True):
                 arrivals[row] = Arrival(*(mine | new for mine, new in zip(arrivals[row], arrival, strict=True)))
@@ -94,9 +102,20 @@ class _Attempt:
         self._tally.arrivals.update(routed)
         self._tally.unrouted += sum(kept) - len(routed)
 
-    def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]]]:
+    def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]], list[list[bool]]]:
+        """Return which records which condition holds for: of the reasons, of the dead letters, of the sinks."""
         flags = [batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns)]
-        return flags[: self._plan.reasons], flags[self._plan.reasons :]
+        reasons = self._plan.reasons
+        before_sinks = reasons + (self._plan.aside is not None)
+        return flags[:reasons], flags[reasons:before_sinks], flags[before_sinks:]
+
+    def _set_aside(self, records: _Records, rows: Sequence[int]) -> None:
+        """Make dead letters of records that no sink is asked about."""
+        if not rows:
+            return
+        stored = self._bury(BY_CONDITION, [(records[row], self._plan.aside or "") for row in rows])
+        dead = self._tally.aside
+        self._tally.arrivals[dead if stored else Arrival(failed=dead.dead)] += len(rows)
 
     def _deliver(self, number: int, records: _Records, rows: Sequence[int]) -> Iterator[Arrival]:
         """Yield what became of each row in one sink."""
@@ -107,7 +126,8 @@ class _Attempt:
         for start in range(0, len(rows), sink.bulk_records):
             bulk = [records[row] for row in rows[start : start + sink.bulk_records]]
             answers = self._write(number, sink, bulk)
-            dead = self._bury(number, [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)])
+            refusals = [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)]
+            dead = self._bury(self._plan.names[number], refusals)
             for answer in answers:
                 if answer.kind is AnswerKind.DELIVERED:
                     yield Arrival(delivered=bit)
@@ -130,13 +150,13 @@ class _Attempt:
             self._down[number] = answers[0]
         return answers
 
-    def _bury(self, number: int, refusals: Sequence[tuple[Record, str]]) -> bool:
+    def _bury(self, sink: str, refusals: Sequence[tuple[Record, str]]) -> bool:
         """Write refused records to the dead letters; return whether they are there."""
         if self._plan.dead_letters is None or not refusals or DEAD_LETTERS in self._tally.errors:
             return False
         try:
             self._dead_letters = self._dead_letters or self._plan.dead_letters.open(self._task)
-            self._dead_letters.write(self._plan.names[number], refusals)
+            self._dead_letters.write(sink, refusals)
         except Exception as error:
             self._tally.note_error(DEAD_LETTERS, _told(error))
             return False
@@ -177,6 +197,15 @@ class _Records:
         if self._made is None:
             self._made = self._batch.to_pylist()
         return self._made[row]
+
+
+def _rows(kept: Sequence[bool], holds: Sequence[bool]) -> list[int]:
+    """Return the numbers of those that are still there and for which a condition holds."""
+    return [row for row, (k, h) in enumerate(zip(kept, holds, strict=True)) if k and h]
+
+
+def _others(kept: Sequence[bool], holds: Sequence[bool]) -> list[bool]:
+    return [k and not h for k, h in zip(kept, holds, strict=True)]
 
 
 def _is_refused(answer: Answer) -> bool:

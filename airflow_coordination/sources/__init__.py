@@ -1,4 +1,4 @@
-"""Suppliers: where partitions come from. Object storages, SQL tables, topics of Kafka, notifications in SQS.
+"""Suppliers: where partitions come from. Object storages, SQL tables, Kafka, Kinesis, notifications in SQS.
 
 The public names are loaded when they are first used (:pep:`562`), so that importing this room loads no client library.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_coordination.sources.errors import SourceError
     from airflow_coordination.sources.kafka.ranges import kafka_ranges
+    from airflow_coordination.sources.kinesis.supplier import KinesisShards
     from airflow_coordination.sources.objects.files import FileListing
     from airflow_coordination.sources.objects.listing import Listing, StoredObject
     from airflow_coordination.sources.objects.object_listing import object_listing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "FileListing": "objects.files",
+    "KinesisShards": "kinesis.supplier",
     "Listing": "objects.listing",
     "S3Listing": "objects.s3",
     "SourceError": "errors",
@@ -35,6 +37,7 @@ _ROOMS = {
 }
 __all__ = [
     "FileListing",
+    "KinesisShards",
     "Listing",
     "S3Listing",
     "SourceError",

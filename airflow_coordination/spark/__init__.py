@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.kafka import KafkaRange, KafkaRangeError, read_range
+    from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches, shard
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
@@ -51,11 +52,14 @@ _HOMES = {
     "PartitionLease": "lease",
     "PostgresSink": "destinations",
     "Publish": "destinations",
+    "ShardBatch": "kinesis",
+    "ShardBatches": "kinesis",
     "build_archive": "archive",
     "drain": "draining",
     "partition_application": "application",
     "read_completed": "completed",
     "read_range": "kafka",
+    "shard": "kinesis",
 }
 
 __all__ = [
@@ -79,11 +83,14 @@ __all__ = [
     "PartitionLease",
     "PostgresSink",
     "Publish",
+    "ShardBatch",
+    "ShardBatches",
     "build_archive",
     "drain",
     "partition_application",
     "read_completed",
     "read_range",
+    "shard",
 ]
 
 

@@ -12,27 +12,36 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, StoreMismatchError
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    StoreMismatchError,
+)
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.storage import normal_root
-from airflow_coordination.spark.draining import opened, work_through
+from airflow_coordination.spark.crew import Crew
+from airflow_coordination.spark.draining import opened
 from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.one_by_one import work_through
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+
+log = logging.getLogger(__name__)
 
 EXIT_FAILED: Final = 1
 EXIT_LOST: Final = 3
@@ -107,6 +116,7 @@ class _Driver:
 
     def __init__(self, function: PartitionFunction, handover: HandOver, store: Any, report: Report) -> None:
         self._function, self._handover, self._report = function, handover, report
+        self._first, self._retaken = True, list(handover.retaken)
         self._metrics = CountingMetrics()
         self._told: Counter[str] = Counter()
         self._coordinator = SourceCoordinator(
@@ -136,28 +146,62 @@ class _Driver:
             why_stopped=parent.why,
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
-        endings: list[Ended] = []
-        try:
-            for ended in work_through(self._function, driver, self._acquisitions(), handover.max_leases, until):
-                endings.append(ended)
-                self._tell_metrics()
-        finally:
-            self._tell_metrics()
-        code = _exit_code(endings)
+        if handover.concurrent_leases > 1:
+            code = self._work_as_crew(driver, until)
+        else:
+            code = _exit_code(
+                self._heard(work_through(self._function, driver, self._acquire, handover.max_leases, until))
+            )
         if code != EXIT_STOPPED:
             spark.stop()
         return code
 
-    def _acquisitions(self) -> Callable[[], Lease | None]:
-        """Return a function that gives the handed-over tenure first, and further partitions after it."""
-        handed_over = [(self._handover.key, self._handover.fence)]
+    def _work_as_crew(self, driver: DriverContext, until: float | None) -> int:
+        """Work through several tenures at a time, and return the exit code."""
+        handover = self._handover
+        crew = Crew(
+            self._function,
+            driver,
+            self._acquire,
+            places=handover.concurrent_leases,
+            max_leases=handover.max_leases,
+            until=until,
+        )
+        endings = self._heard(crew.run())
+        code = _exit_code(endings)
+        counts = Counter(str(ended.outcome) for ended in endings)
+        told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
+        print(f"Tenures of this driver, {handover.concurrent_leases} at a time: {told}", file=sys.stderr)
+        if crew.stopped is not None:
+            code = EXIT_STOPPED
+        if crew.left_behind:  # what does not let itself be interrupted would not let Python end either
+            sys.stderr.flush()
+            os._exit(code)
+        return code
 
-        def acquire() -> Lease | None:
-            if handed_over:
-                return self._coordinator.begin(*handed_over.pop())
-            return self._coordinator.get_next_partition()
+    def _heard(self, endings: Iterable[Ended]) -> list[Ended]:
+        """Return the endings, after the counts of each were told as it came."""
+        heard = []
+        try:
+            for ended in endings:
+                heard.append(ended)
+                self._tell_metrics()
+        finally:
+            self._tell_metrics()
+        return heard
 
-        return acquire
+    def _acquire(self) -> Lease | None:
+        """Return the handed-over tenure first, and further partitions after it."""
+        if self._first:
+            self._first = False
+            return self._coordinator.begin(self._handover.key, self._handover.fence)
+        while self._retaken:
+            key, fence = self._retaken.pop(0)
+            try:
+                return self._coordinator.begin(key, fence)
+            except (PartitionNotOwnedError, PartitionNotFoundError) as error:  # it concerns none of the others
+                log.warning("%s", error)
+        return self._coordinator.get_next_partition()
 
     def _tell_address(self, spark: Any) -> None:
         """Tell the task, and every lease from now on, where this Spark application can be watched."""

@@ -25,7 +25,7 @@ def counted(routing: Routing, flagged: Any) -> Tally:
     """
     from pyspark.sql import functions as fn
 
-    route = _route(len(routing.drop), len(routing.sinks)).alias("route")
+    route = _route(routing.before_sinks, len(routing.sinks)).alias("route")
     groups = flagged.groupBy(route).agg(fn.count("*").alias("records"), *_every_column(routing.records.columns))
     return tally_of(((row.route, row.records) for row in groups.collect()), len(routing.sinks), len(routing.drop))
 
@@ -34,12 +34,14 @@ def tally_of(routes: Iterable[tuple[int, int]], sinks: int, reasons: int) -> Tal
     """Return the counts of records by their route.
 
     :param routes: pairs of a route and its number of records; a route is the sinks as bits, or -1 - n for the n-th
-        reason to drop a record.
+        reason to drop a record; behind the reasons comes the condition of the dead letters.
     """
     tally = Tally([0] * sinks, [0] * reasons)
     for route, records in routes:
         tally.read += records
-        if route < 0:
+        if route < -reasons:
+            tally.arrivals[tally.aside] += records
+        elif route < 0:
             tally.dropped[-1 - route] += records
         elif route == 0:
             tally.unrouted += records
@@ -49,14 +51,14 @@ def tally_of(routes: Iterable[tuple[int, int]], sinks: int, reasons: int) -> Tal
     return tally
 
 
-def _route(reasons: int, sinks: int) -> Any:
-    """Return the column of a record's route; the first reason that holds comes before all sinks."""
+def _route(before: int, sinks: int) -> Any:
+    """Return the column of a record's route; the first condition of those before the sinks that holds decides."""
     from pyspark.sql import functions as fn
 
-    flags = [fn.col(f"{FLAG}{number}") for number in range(reasons + sinks)]
-    bits = sum((flag.cast("int") * (1 << sink) for sink, flag in enumerate(flags[reasons:])), fn.lit(0))
-    dropped = [fn.when(flag, -1 - number) for number, flag in enumerate(flags[:reasons])]
-    return fn.coalesce(*dropped, bits)
+    flags = [fn.col(f"{FLAG}{number}") for number in range(before + sinks)]
+    bits = sum((flag.cast("int") * (1 << sink) for sink, flag in enumerate(flags[before:])), fn.lit(0))
+    kept_back = [fn.when(flag, -1 - number) for number, flag in enumerate(flags[:before])]
+    return fn.coalesce(*kept_back, bits)
 
 
 def _every_column(columns: Sequence[str]) -> Iterator[Any]:

@@ -7,10 +7,9 @@ from typing import cast
 
 from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.settings import WAYS_OUT, OnNegative
+from airflow_coordination.leases.settings import OnNegative, check_way_out
 from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
@@ -84,6 +83,5 @@ def way_out(on_negative: str) -> OnNegative:
 
     :raises InvalidInputError: for what is no way out.
     """
-    if on_negative not in WAYS_OUT:
-        raise InvalidInputError("on_negative", on_negative, "is no way to end a tenure", "Give 'fail' or 'give up'")
+    check_way_out(on_negative)
     return cast("OnNegative", on_negative)

@@ -17,7 +17,7 @@ from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles, LetterPlace
-from airflow_coordination.sinks.protocol import AcceptingSink, SinkTask
+from airflow_coordination.sinks.protocol import MAX_REASON, AcceptingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
@@ -170,30 +170,41 @@ class Delivery:
         return tally
 
     def _pass(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
+        if not self.routing.external:
+            return self._counted(flagged, dead_letters)
+        tally = self._on_executors(flagged, dead_letters)
+        self.lease.check_held()
+        for number, sink in enumerate(self.routing.sinks.values()):
+            if isinstance(sink, AcceptingSink):
+                sink.accept(self.task.delivery, tally.notes.get(number, []))
+        return tally
+
+    def _counted(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
+        """Let Spark alone count what blocks are owed; only dead letters by condition are shown to Python, if any."""
+        tally = counted(self.routing, flagged)
+        if tally.arrivals[tally.aside]:
+            tally.wrote_letters(self._on_executors(self.routing.set_aside(flagged), dead_letters))
+        return tally
+
+    def _on_executors(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
+        """Deliver in one pass in which nothing is shuffled, and return what its accepted tasks have counted."""
         routing = self.routing
-        external = routing.external
-        if not external:
-            return counted(routing, flagged)
         one_pass = TaskPass(
             task=self.task,
             columns=len(routing.records.columns),
             reasons=len(routing.drop),
             names=tuple(routing.sinks),
-            sinks=tuple(external.get(name) for name in routing.sinks),
+            sinks=tuple(routing.external.get(name) for name in routing.sinks),
             dead_letters=dead_letters,
+            aside=None if routing.aside is None else f"dead_letters.where: {routing.aside}"[:MAX_REASON],
         )
         rows = flagged.mapInArrow(one_pass, "summary string").collect()
-        tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
-        self.lease.check_held()
-        for number, sink in enumerate(routing.sinks.values()):
-            if isinstance(sink, AcceptingSink):
-                sink.accept(self.task.delivery, tally.notes.get(number, []))
-        return tally
+        return added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
 
     def _acknowledged(self, acks: AcknowledgmentSet, tally: Tally) -> Acknowledgment:
         """Let the acknowledgment set decide; it knows the time."""
         accounting = self._accounting(tally)
-        problems = [*self._problems(tally, accounting), *self._imbalances(accounting)]
+        problems = [*self._problems(tally, accounting), *self._imbalances(tally, accounting)]
         if self.absorbs is not None:
             arrived = not problems and acks.look() is not SetStatus.EXPIRED
             accounting = standing_for(accounting, self._absorbed, arrived=arrived)
@@ -226,10 +237,10 @@ class Delivery:
         if DEAD_LETTERS in tally.errors:
             yield f"dead letters could not be written: {tally.errors[DEAD_LETTERS]}"
 
-    def _imbalances(self, accounting: Accounting) -> Iterator[str]:
+    def _imbalances(self, tally: Tally, accounting: Accounting) -> Iterator[str]:
         for line in accounting.imbalances():
             yield f"the counts do not balance: {line}; is the input the same each time it is read?"
-        dead = sum(counts.dead_lettered for counts in accounting.sinks.values())
+        dead = sum(counts.dead_lettered for counts in accounting.sinks.values()) + tally.arrivals[tally.aside]
         if self._dead_letters_stored is not None and self._dead_letters_stored != dead:
             yield f"the counts do not balance: {self._dead_letters_stored} dead letter(s) stored, {dead} counted"
 

@@ -49,7 +49,11 @@ class DeadLetters:
 
     :param dataset: the dataset's name.
     :param mode: ``"replace"`` or ``"append"``, as in ``lease.publish``.
+    :param where: an SQL condition for what is known to be malformed: after ``drop``, these records go here and to no
+        sink; where it is null, it does not hold. Their column ``sink`` is ``dead_letters``, their ``reason`` the
+        condition.
     """
 
     dataset: str
     mode: Mode = "replace"
+    where: str | None = None

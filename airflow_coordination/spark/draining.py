@@ -8,23 +8,27 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from airflow_coordination.leases.concurrency import check_balance, check_concurrent_leases
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, SettingsError, shown
+from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.outputs.storage import normal_root
-from airflow_coordination.spark.interruption import Stopped
-from airflow_coordination.spark.session import check_distributions, check_output_root, usable
-from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
+from airflow_coordination.spark.balance import TICK, Balance
+from airflow_coordination.spark.balanced_crew import BalancedCrew
+from airflow_coordination.spark.crew import Crew
+from airflow_coordination.spark.one_by_one import work_through
+from airflow_coordination.spark.session import check_distributions, check_output_root
+from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.stores import open_store
 
 log = logging.getLogger(__name__)
@@ -78,6 +82,8 @@ def drain(
     supplier: Supplier | None = None,
     partition_prefix: str | None = None,
     settings: Settings | None = None,
+    concurrent_leases: int = 1,
+    balance: bool = False,
 ) -> Drained:
     """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
 
@@ -94,10 +100,18 @@ def drain(
     :param supplier: run when nothing can be acquired. While somebody else runs it, or has died over it, this waits.
     :param partition_prefix: the source's prefix; the store's own by default.
     :param settings: all timers and limits at once.
+    :param concurrent_leases: how many partitions at a time, 32 at most, not more than ``max_leases``: ``main`` is
+        called in as many threads of this session, which share its executors. The loss of one lease cancels the jobs of
+        its thread only (``pyspark.InheritableThread`` passes that on to threads of its own).
+    :param balance: share the source evenly with other drains that have it: each is a worker that can hold
+        ``concurrent_leases``, takes one lease at first and its share 10 s later, and looks at the others every 10 s.
+        Nothing is taken from a worker that has it. It needs ``max_leases=None``.
     :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
         found under it, and the store knows the source under another one.
     """
     _check_limit(max_leases)
+    check_concurrent_leases(concurrent_leases, max_leases)
+    check_balance(balance, max_leases)
     check_distributions()
     root = normal_root(output_root) if output_root is not None else None
     if root is not None:
@@ -112,12 +126,64 @@ def drain(
             settings=settings,
         )
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
-        endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
+        if balance:
+            endings = list(_as_balanced_crew(main, driver, supplier, concurrent_leases))
+        elif concurrent_leases == 1:
+            endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
+        else:
+            endings = list(_as_crew(main, driver, supplier, concurrent_leases, max_leases))
         if not endings:
             coordinator.check_prefix()
         if (pause := coordinator.current_pause()).paused:
             log.warning("Source %s is not drained: it was %s", shown(source), pause)
         return _summary(endings)
+
+
+def _as_crew(
+    main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, max_leases: int | None
+) -> Iterator[Ended]:
+    """Yield the endings of several tenures at a time.
+
+    A supplier that had nothing is run again when something was acquired, or when all tenures are over: not at the end
+    of each of the last ones.
+    """
+    had_nothing = False
+
+    def acquire() -> Lease | None:
+        nonlocal had_nothing
+        lease = next_lease(driver.coordinator, None if had_nothing and crew.busy else supplier)
+        had_nothing = lease is None
+        return lease
+
+    crew = Crew(main, driver, acquire, places=places, max_leases=max_leases)
+    return crew.run()
+
+
+def _as_balanced_crew(
+    main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int
+) -> Iterator[Ended]:
+    """Yield the endings of as many tenures at a time as this worker's share allows."""
+    coordinator = driver.coordinator
+    had_nothing = False
+
+    def supplied() -> Lease | None:
+        nonlocal had_nothing
+        if had_nothing and crew.busy:
+            return None
+        lease = next_lease(coordinator, supplier)
+        had_nothing = lease is None
+        return lease
+
+    crew = BalancedCrew(
+        main,
+        driver,
+        coordinator.get_next_partition,
+        Balance(coordinator, places, tick=TICK),
+        places=places,
+        max_leases=None,
+        supplied=None if supplier is None else supplied,
+    )
+    return crew.run()
 
 
 def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lease | None:
@@ -148,63 +214,6 @@ def _check_limit(value: object) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
     if value is not None and not whole:
         raise InvalidInputError("max_leases", value, "is not a whole number above zero", "Give 1 or more, or None")
-
-
-def work_through(
-    function: PartitionFunction,
-    driver: DriverContext,
-    acquire: Callable[[], Lease | None],
-    max_leases: int | None,
-    until: float | None = None,
-) -> Iterator[Ended]:
-    """Yield the ending of one tenure after the other.
-
-    :param acquire: returns a lease, or ``None`` when there is nothing to do.
-    :param max_leases: how many at most.
-    :param until: own monotonic time after which no further lease is started.
-    :raises DeploymentError: when a partition could not be begun; it is given back.
-    :raises SettingsError: when a function has stopped the session, or publishes without a place for it.
-    """
-    lease = acquire()
-    given_up: set[str] = set()
-    done = 0
-    while lease is not None:
-        if lease.key in given_up:
-            _set_aside(lease, driver.coordinator)
-            lease = acquire()
-            continue
-        done += 1
-        more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
-        ended = run_tenure(function, lease, driver, fetch_next=more)
-        yield ended
-        _raise_what_goes_on(ended)
-        if ended.outcome is Outcome.GIVEN_UP:
-            given_up.add(ended.key)
-        if ended.stop is not None or not more:
-            return
-        if ended.following is None and not usable(driver.spark):
-            if ended.outcome is Outcome.FAILED:
-                return  # its JVM is gone or its session stopped: every further partition would fail, too
-            raise _session_stopped(ended.key)
-        lease = ended.following or acquire()
-
-
-def _raise_what_goes_on(ended: Ended) -> None:
-    if ended.stop is not None and not isinstance(ended.stop, Stopped):
-        raise ended.stop
-    if ended.problem is not None:
-        raise ended.problem
-
-
-def _session_stopped(key: str) -> SettingsError:
-    problem = "its function has stopped the Spark session, so that this driver takes no further partition"
-    return SettingsError("partition", key, problem, "Leave spark.stop() out of the function: the driver does that")
-
-
-def _set_aside(lease: Lease, coordinator: SourceCoordinator) -> None:
-    """Give a partition back that this driver gave up before, for a while, so that the others get their turn."""
-    with suppress(PartitionNotOwnedError):
-        coordinator.give_up(lease, max(coordinator.settings.retry_delay, timedelta(seconds=1)))
 
 
 def _summary(endings: list[Ended]) -> Drained:

@@ -17,18 +17,20 @@ class SparkJobs:
 
     Jobs that the function starts in threads of its own carry the marks only if these are
     ``pyspark.InheritableThread``; where the whole Spark application is the tenure's (``alone``), every job
-    is cancelled.
+    is cancelled. Beside other tenures (``crew``), only what carries the marks counts as progress.
 
     :param spark: the session, classic or Connect.
     :param fence: the tenure.
     :param alone: nothing else runs in this Spark application.
+    :param crew: other tenures run in it, whose progress says nothing of this one.
     """
 
-    def __init__(self, spark: Any, fence: Fence, *, alone: bool) -> None:
-        self._spark, self._alone = spark, alone
+    def __init__(self, spark: Any, fence: Fence, *, alone: bool, crew: bool = False) -> None:
+        self._spark, self._alone, self._crew = spark, alone, crew
         self._context = context_of(spark)
         self._tag, self._tags = f"lease-{fence}", JobTags(spark)
         self._connect_progress: tuple[Any, ...] = ()
+        self._jobs_over: set[int] = set()
 
     def mark(self, description: str) -> None:
         """Mark the jobs that the calling thread starts from now on.
@@ -67,9 +69,24 @@ class SparkJobs:
         if self._context is None:
             return self._connect_progress
         tracker = self._context.statusTracker()
-        stages = {stage: tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()}
+        jobs = tracker.getJobIdsForGroup(self._tag)
+        active = self._own_stages(tracker, jobs) if self._crew else tracker.getActiveStageIds()
+        stages = {stage: tracker.getStageInfo(stage) for stage in active}
         done = tuple((stage, info.numCompletedTasks) for stage, info in sorted(stages.items()) if info)
-        return len(tracker.getJobIdsForGroup(self._tag)), done
+        return len(jobs), done
+
+    def _own_stages(self, tracker: Any, jobs: list[int]) -> set[int]:
+        """Return the stages of the jobs that run; each look is a call to the JVM, so jobs that are over get no more."""
+        stages: set[int] = set()
+        for job in jobs:
+            info = None if job in self._jobs_over else tracker.getJobInfo(job)
+            if info is not None and info.status == "RUNNING":
+                stages.update(info.stageIds)
+            else:
+                self._jobs_over.add(job)
+        return stages
 
     def _on_progress(self, stages: Any, inflight_tasks: int, done: bool, **_: Any) -> None:
+        if self._crew and self._tag not in self._spark.getTags():
+            return  # the session tells every handler of each tenure's work, in that tenure's thread
         self._connect_progress = (str(stages), inflight_tasks, done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,6 +22,7 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import OnNegative
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -72,6 +73,11 @@ class PartitionLease:
         """The refusal that told this process that its tenure is over."""
         self.misconfigured: SettingsError | None = None
         """The refusal that the function got for a reason that is not its own."""
+
+    @property
+    def coordinator(self) -> SourceCoordinator:
+        """The source's coordinator, for looking at other partitions."""
+        return self._coordinator
 
     @property
     def partition(self) -> Partition:
@@ -166,15 +172,8 @@ class PartitionLease:
         :raises ForkedChildError: in a forked child.
         """
         check_arguments(mode, format)
-        return self.own_block(
-            dataset,
-            mode,
-            format=format,
-            options=options,
-            allow_empty=allow_empty,
-            schema=schema,
-            allow_lossy=allow_lossy,
-        )
+        told: dict[str, Any] = {"options": options, "schema": schema, "allow_lossy": allow_lossy}
+        return self.own_block(dataset, mode, format=format, allow_empty=allow_empty, **told)
 
     @contextmanager
     def own_block(
@@ -252,7 +251,7 @@ class PartitionLease:
         :param key: the column that identifies a record, for sinks that take each record's own place.
         :param sinks: by name (plain ASCII of at most 32 characters), eight at most.
         :param drop: SQL conditions by reason: these records go to no sink, and count as done. The first that holds.
-        :param dead_letters: where records go that a sink refuses for good. Without it they are *failed*.
+        :param dead_letters: where records go that a sink refuses (otherwise *failed*), and those of its ``where``.
         :param absorbs: the DataFrame of this partition's records that ``records`` were aggregated from: it is they that
             are counted, and that are done when every row has arrived.
         :param check_keys: look for null and double keys among what goes to sinks other than blocks. By default where
@@ -271,7 +270,10 @@ class PartitionLease:
         self.check_held()
         routing = Routing(records, key, sinks, drop or {}, dead_letters)
         task = sink_task(self.partition, self.fence, self._coordinator.store.store_id, key)
+        self._coordinator.count_acknowledgment_set()
         done = Delivery(self, task, routing, timeout, check_keys, absorbs).run()
+        failed = done.accounting.failed
+        self._coordinator.count_acknowledgment(positive=done.positive, expired=done.expired, failed=failed)
         self.deliveries.add(done, ending)
         return done
 
@@ -279,6 +281,18 @@ class PartitionLease:
     def accounting(self) -> Accounting:
         """The counts of all deliveries of this tenure together."""
         return self.deliveries.accounting
+
+    def create_partitions(self, partitions: Iterable[object]) -> Created:
+        """Create partitions of this source, such as those that come after this one.
+
+        Raises what :meth:`SourceCoordinator.create_partitions` raises, and ``PartitionNotOwnedError``.
+        """
+        self.check_held()
+        return self._coordinator.create_partitions(partitions)
+
+    def scratch(self, name: str) -> str:
+        """Return a new directory for what is never published; what is left there goes with the collector."""
+        return self._own_attempt().open(name).path
 
     def check_no_open_block(self, action: str) -> None:
         """Refuse ``action`` while a block is open: its rows would be lost (promise S14).

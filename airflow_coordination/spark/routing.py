@@ -9,7 +9,7 @@ from typing import Any, Final
 from airflow_coordination.leases.accounting import MAX_REASONS, MAX_SINKS, check_name
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.protocol import CheckingSink, Sink
-from airflow_coordination.sinks.task_pass import FLAG
+from airflow_coordination.sinks.task_pass import BY_CONDITION, FLAG
 from airflow_coordination.spark.adding import check_arguments
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
 
@@ -24,8 +24,9 @@ class Routing:
     :param records: the input, a DataFrame.
     :param key: the column that identifies a record.
     :param sinks: by name.
-    :param drop: conditions by reason; they come before all sinks.
-    :param dead_letters: where refused records go.
+    :param drop: conditions by reason; they come before everything else.
+    :param dead_letters: where refused records go, and those for which its own condition holds; it comes before all
+        sinks.
     """
 
     records: Any
@@ -42,6 +43,7 @@ class Routing:
         self._check_names()
         self._check_columns()
         self._check_datasets()
+        self._check_dead_letters()
         for block in self.blocks.values():
             check_arguments(block.mode, block.format)
         for name, sink in self.external.items():
@@ -64,8 +66,18 @@ class Routing:
         """The other sinks."""
         return {name: sink for name, sink in self.sinks.items() if not isinstance(sink, Publish)}
 
+    @property
+    def aside(self) -> str | None:
+        """The condition of records that are dead letters without a sink being asked."""
+        return None if self.dead_letters is None else self.dead_letters.where
+
+    @property
+    def before_sinks(self) -> int:
+        """How many conditions decide before those of the sinks do."""
+        return len(self.drop) + (self.aside is not None)
+
     def flagged(self) -> Any:
-        """Return the records with a boolean column for each reason, then for each sink."""
+        """Return the records with a boolean column for each reason, for the dead letters' condition, for each sink."""
         from pyspark.sql import functions as fn
 
         conditions = [_holds(each) for each in self._conditions().values()]
@@ -75,6 +87,10 @@ class Routing:
     def of_sink(self, flagged: Any, name: str) -> Any:
         """Return the records that one sink is owed."""
         return flagged.where(self._owed(name)).select(*map(quoted, self.records.columns))
+
+    def set_aside(self, flagged: Any) -> Any:
+        """Return the records that are dead letters by condition, with the columns of all conditions."""
+        return flagged.where(_unless(len(self.drop), len(self.drop)))
 
     def check_keys(self, flagged: Any) -> None:
         """Refuse keys that are null or there twice, among the records that some external sink is owed.
@@ -96,16 +112,13 @@ class Routing:
         raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
 
     def _owed(self, name: str) -> Any:
-        from pyspark.sql import functions as fn
-
-        owed = fn.col(f"{FLAG}{len(self.drop) + list(self.sinks).index(name)}")
-        for number in range(len(self.drop)):
-            owed &= ~fn.col(f"{FLAG}{number}")
-        return owed
+        return _unless(self.before_sinks + list(self.sinks).index(name), self.before_sinks)
 
     def _conditions(self) -> dict[str, str | None]:
-        dropped = {f"drop[{reason!r}]": condition for reason, condition in self.drop.items()}
-        return dropped | {f"sinks[{name!r}].where": sink.where for name, sink in self.sinks.items()}
+        before: dict[str, str | None] = {f"drop[{reason!r}]": each for reason, each in self.drop.items()}
+        if self.aside is not None:
+            before["dead_letters.where"] = self.aside
+        return before | {f"sinks[{name!r}].where": sink.where for name, sink in self.sinks.items()}
 
     def _check_names(self) -> None:
         for field, named, most in (("sinks", self.sinks, MAX_SINKS), ("drop", self.drop, MAX_REASONS)):
@@ -135,6 +148,15 @@ class Routing:
             problem = "is the dataset of two sinks, so that a record could be in it twice"
             raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, or one condition with 'or'")
 
+    def _check_dead_letters(self) -> None:
+        given: object = self.dead_letters
+        if given is not None and not isinstance(given, DeadLetters | DataPrepperDeadLetters):
+            remedy = "Give DeadLetters(…) or DataPrepperDeadLetters(…)"
+            raise InvalidInputError("dead_letters", given, "is no place for dead letters", remedy)
+        if self.aside is not None and BY_CONDITION in self.sinks:
+            problem = "is what dead letters by dead_letters.where name as their sink"
+            raise InvalidInputError("sinks", BY_CONDITION, problem, "Give the sink another name")
+
     def _check_condition(self, field: str, condition: object) -> None:
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as fn
@@ -151,6 +173,19 @@ class Routing:
             raise InvalidInputError(field, condition, f"cannot be evaluated: {first}", remedy) from error
         if found not in ("boolean", "void"):
             raise InvalidInputError(field, condition, f"is {found}, not boolean", remedy)
+
+
+def _unless(number: int, before: int) -> Any:
+    """Return a column that is true where one condition holds, and none of the first ones.
+
+    :param before: how many of the first.
+    """
+    from pyspark.sql import functions as fn
+
+    holds = fn.col(f"{FLAG}{number}")
+    for earlier in range(before):
+        holds &= ~fn.col(f"{FLAG}{earlier}")
+    return holds
 
 
 def _holds(condition: str | None) -> Any:

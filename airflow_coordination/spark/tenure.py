@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -56,6 +58,8 @@ class DriverContext:
     :param alone: nothing else runs in this Spark application.
     :param on_stuck: called when a function that must stop does not.
     :param why_stopped: returns the reason behind a SIGTERM.
+    :param crew: other tenures run beside each of them.
+    :param within: gives a context around each call of a function, with what stops it.
     """
 
     spark: Any
@@ -65,12 +69,15 @@ class DriverContext:
     alone: bool = False
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
-    compatibility: SchemaCompatibility = field(init=False)
+    crew: bool = False
+    within: Callable[[Interruption], AbstractContextManager[object]] = nullcontext
+    compatibility: SchemaCompatibility | None = None
     """This driver's knowledge of the types in the datasets that it publishes to."""
 
     def __post_init__(self) -> None:
         """Start knowing nothing."""
-        object.__setattr__(self, "compatibility", SchemaCompatibility(self.coordinator.store))
+        if self.compatibility is None:
+            object.__setattr__(self, "compatibility", SchemaCompatibility(self.coordinator.store))
 
     def measure_in(self, file_format: str, options: Mapping[str, str]) -> Measure:
         """Return a function that learns rows and columns by reading with Spark, for formats without a footer."""
@@ -94,6 +101,7 @@ class Ended:
     :param following: the next lease, acquired in the same step.
     :param stop: the request to stop this driver, or the interrupt that goes on after the ending.
     :param problem: why the partition was given back without being worked on: the next one would fare no better.
+    :param late: it had been ended before in the place of its function, which has come back after all.
     """
 
     key: str
@@ -102,15 +110,22 @@ class Ended:
     following: Lease | None = None
     stop: BaseException | None = None
     problem: CoordinationError | None = None
+    late: bool = False
 
 
-def run_tenure(function: PartitionFunction, lease: Lease, driver: DriverContext, *, fetch_next: bool = False) -> Ended:
+def _no() -> bool:
+    return False
+
+
+def run_tenure(
+    function: PartitionFunction, lease: Lease, driver: DriverContext, *, fetch_next: Callable[[], bool] = _no
+) -> Ended:
     """Run ``function`` under ``lease`` and end the tenure.
 
     :param function: called with the session and a :class:`PartitionLease`.
     :param lease: the tenure; renewed until the function is back.
     :param driver: session, coordinator and output root.
-    :param fetch_next: acquire the next partition in the same step when it completes.
+    :param fetch_next: asked as it completes: whether to acquire the next partition in the same step.
     """
     return _Tenure(function, lease, driver, fetch_next).run()
 
@@ -123,10 +138,14 @@ class _NotBegun:
 
 
 class _Tenure:
-    def __init__(self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: bool) -> None:
+    def __init__(
+        self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: Callable[[], bool]
+    ) -> None:
         self._function, self._lease, self._driver, self._fetch_next = function, lease, driver, fetch_next
         self._then: str | None = None
-        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone)
+        self._over: Ended | None = None
+        self._ending = threading.Lock()
+        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, crew=driver.crew)
         stuck = self._stuck if driver.on_stuck else None
         self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
         self._heartbeat = Heartbeat(
@@ -146,7 +165,11 @@ class _Tenure:
         self._tell("began", owner=self._driver.coordinator.owner.text)
         result = self._call()
         self._jobs.unmark()
-        return self._ended(self._end(result))
+        with self._ending:
+            if self._over is not None:
+                return replace(self._over, late=True)
+            self._over = self._ended(self._end(result))
+            return self._over
 
     def _call(self) -> object:
         """Return the function's result, or its exception."""
@@ -155,7 +178,7 @@ class _Tenure:
         except Exception as error:  # its session was stopped, or its JVM is gone
             return _NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))
         try:
-            with self._heartbeat, self._interruption:
+            with self._driver.within(self._interruption), self._heartbeat, self._interruption:
                 result = call_in_this_process(self._function, self._driver.spark, self._seen)
                 self._seen.check_no_open_block("end the tenure")
                 outcome = self._seen.deliveries.settled(result)
@@ -230,7 +253,7 @@ class _Tenure:
             return Ended(key=lease.key, outcome=ended)
         following = None
         # Nobody would renew the next lease during what follows this one; and the function may have stopped the session.
-        if self._fetch_next and self._then is None and usable(self._driver.spark):
+        if self._fetch_next() and self._then is None and usable(self._driver.spark):
             following = coordinator.complete_and_get_next(lease, blocks, counted=counted)
         else:
             coordinator.complete(lease, blocks, counted, self._then)
@@ -284,9 +307,12 @@ class _Tenure:
     def _stuck(self, reason: BaseException) -> None:
         """End the tenure in the place of a function that does not come back, then leave the process to its owner."""
         self._heartbeat.stop()
-        ended = self._ended(self._end(Interrupted()))
+        with self._ending:
+            if self._over is not None:  # the function came back just now
+                return
+            self._over = self._ended(self._end(Interrupted()))
         if self._driver.on_stuck is not None:
-            self._driver.on_stuck(ended)
+            self._driver.on_stuck(self._over)
 
     def _ended(self, ended: Ended) -> Ended:
         self._tell("ended", outcome=str(ended.outcome), message=ended.message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -14,8 +13,9 @@ from typing import Any, Final, Never
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
+from airflow_coordination.leases.hierarchy import unfinished
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
@@ -39,6 +39,7 @@ from airflow_coordination.leases.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.stores.in_memory_outlook import outlook_of
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
@@ -149,11 +150,14 @@ class InMemoryStore:
         with self._step() as now:
             source, page = self._source(write.source), Created()
             seen: set[str] = set()
+            made = {new.key for new in write.partitions if steps.is_new(source.partitions.get(new.key), write.op)}
+            waits = {new.key: unfinished(new, source.status_of) for new in write.partitions if new.key in made}
             for new in write.partitions:
                 existing = source.partitions.get(new.key)
-                fresh = steps.create(existing, new, write.source, write.op, now, source.ordinal)
+                waiting = waits.get(new.key, ())
+                fresh = steps.create(existing, new, write.source, write.op, now, source.ordinal, waiting)
                 if fresh is not None:
-                    source.put(fresh)
+                    source.put_child(fresh)
                     source.ordinal += 1
                 mine = source.partitions[new.key].create_op == write.op and new.key not in seen
                 seen.add(new.key)
@@ -162,7 +166,7 @@ class InMemoryStore:
 
     @staticmethod
     def _existing(stored: Partition, new: NewPartition) -> Created:
-        same = (stored.payload_text, stored.priority) == (new.payload_text, new.priority)
+        same = (stored.payload_text, stored.priority, stored.parents) == (new.payload_text, new.priority, new.parents)
         return Created(existing=1, changed=() if same else (new.key,))
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
@@ -205,6 +209,8 @@ class InMemoryStore:
         if after is None:
             return Answer(False, partition)
         source.step(after, rule.records(write), now)
+        if partition and partition.awaited_op and after.status is PartitionStatus.COMPLETED:
+            source.release_children(after, now)
         return Answer(True, after, after.ownership_timeout)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -276,6 +282,14 @@ class InMemoryStore:
             wanted = (p for p in above if not p.deleted and (status in (None, p.status) or parked))
             return list(islice((p for p in wanted if parked in (None, p.parked)), limit))
 
+    def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that have ``parent`` among their parents, by key in byte order."""
+        with self._step():
+            stored = self._source(source)
+            named = sorted(key for key in stored.children.get(parent, ()) if after is None or key > after)
+            found = (stored.partitions[key] for key in named)
+            return list(islice((child for child in found if parent in child.parents), limit))
+
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
         with self._step() as now, closing(self._source(source).order.in_order(_SEED_ORDER, now)) as due:
@@ -289,15 +303,8 @@ class InMemoryStore:
     def outlook(self, source: str) -> Outlook:
         """Return what can still happen in the source; it looks at every partition."""
         with self._step() as now:
-            living = [p for p in self._source(source).partitions.values() if not p.deleted]
-            pause = self._source(source).pause
-        ahead = [due for p in living if (due := steps.due_at(p)) is not None and due > now]
-        prospects = [(partition, _prospect(partition, now)) for partition in living]
-        found = Counter(prospect for _, prospect in prospects)
-        claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
-        late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
-        oldest = max((now - due for p in claimable if (due := steps.due_at(p)) is not None), default=None)
-        return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest, pause=pause)
+            stored = self._source(source)
+            return outlook_of([p for p in stored.partitions.values() if not p.deleted], stored.pause, now)
 
     def heads(
         self,
@@ -331,19 +338,12 @@ class InMemoryStore:
         with self._step():
             self._source(done.source).follow_ups.pop(place_of(done), None)
 
+    def forget_follow_up(self, write: Forget) -> None:
+        """Take a note away undone, and audit it."""
+        with self._step() as now:
+            self._source(write.note.source).forget_follow_up(write, now)
+
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""
         with self._step():
             return [entry.copy() for entry in self._source(source).audit if entry["key"] == key]
-
-
-def _prospect(partition: Partition, now: datetime) -> str:
-    """Return which field of :class:`Outlook` counts the partition."""
-    if partition.status is PartitionStatus.COMPLETED:
-        return "completed"
-    due = steps.due_at(partition)
-    if due is None:
-        return "parked"
-    if due <= now:
-        return "claimable"
-    return "assigned" if partition.status is PartitionStatus.ASSIGNED else "waiting"

@@ -11,15 +11,26 @@ from functools import singledispatchmethod
 from itertools import chain
 from typing import Any, Final
 
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.follow_up import FollowUp, Forget
+from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded, of_pause
+from airflow_coordination.leases.records import (
+    Audit,
+    EmptyHeads,
+    PutFollowUp,
+    PutHeads,
+    Record,
+    TenureEnded,
+    of_forgetting,
+    of_pause,
+)
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import SetPause
+from airflow_coordination.leases.writes import ReleaseChild, SetPause
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
 
 HISTORY_LENGTH: Final = 20_000
@@ -60,6 +71,7 @@ class StoredSource:
         self.assigned: dict[str, None] = {}
         self.counts: Counter[PartitionStatus] = Counter()
         self.ordinal = 0
+        self.children: dict[str, set[str]] = {}
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
@@ -83,6 +95,25 @@ class StoredSource:
             self.assigned.pop(after.key, None)
         return after
 
+    def put_child(self, after: Partition) -> None:
+        """Store a new partition, and stamp each parent that it waits for; ``children`` only says where to look."""
+        self.put(after)
+        for parent in after.parents:
+            self.children.setdefault(parent, set()).add(after.key)
+        for parent in after.waits_for:
+            self.put(replace(self.partitions[parent], awaited_op=after.create_op))
+
+    def release_children(self, finished: Partition, now: datetime) -> None:
+        """Let nobody wait any more for what has finished."""
+        for key in self.children.get(finished.key, ()):
+            release = ReleaseChild(source=finished.source, key=key, parent=finished.key)
+            if (after := steps.step(release, self.partitions[key], now)) is not None:
+                self.put(after)
+
+    def status_of(self, key: str) -> PartitionStatus | None:
+        """Return the status of a parent, ``None`` where there is none."""
+        return status_in(self.partitions, key)
+
     def step(self, after: Partition, records: Iterable[Record], now: datetime) -> Partition:
         """Store a partition after a step, with what the step writes beside it, and return it."""
         before = self.partitions[after.key]
@@ -100,6 +131,11 @@ class StoredSource:
         self.pause = Pause(write.paused, write.by, write.why, now, write.op)
         self._note(of_pause(write), now)
         return True
+
+    def forget_follow_up(self, write: Forget, now: datetime) -> None:
+        """Take a note away undone, and write down who did; nothing if it is not there."""
+        if self.follow_ups.pop(place_of(write.note), None) is not None:
+            self._note(of_forgetting(write), now)
 
     def history(self, key: str | None = None) -> Iterator[PastTenure]:
         """Return the tenures that have ended, the newest first, of one partition if it is named."""

@@ -2,9 +2,11 @@
 
 ``plan`` says which shards get a lease next, ``holes`` whether any is missing, ``at_shard_end`` and ``may_go`` what
 becomes of a shard that is read, ``shares`` and ``wish`` who should hold how many. Suppliers and drivers do what they
-say.
+say. ``deaggregate`` takes records of the Kinesis Producer Library apart, a ``Checkpoint`` is how far a shard is read.
 """
 
+from airflow_coordination.streams.aggregation import UserRecord, deaggregate
+from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.coverage import CONFIDENCE, Findings, holes, look
 from airflow_coordination.streams.ending import CLEAN_AFTER, ShardEnd, at_shard_end, may_go
 from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
@@ -20,6 +22,7 @@ __all__ = [
     "LOOKS",
     "MAX_HASH_KEY",
     "TRIM_HORIZON",
+    "Checkpoint",
     "Findings",
     "Free",
     "HashRange",
@@ -30,8 +33,10 @@ __all__ = [
     "Shard",
     "ShardEnd",
     "Start",
+    "UserRecord",
     "Wish",
     "at_shard_end",
+    "deaggregate",
     "first",
     "holes",
     "look",

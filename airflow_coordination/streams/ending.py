@@ -1,18 +1,20 @@
-"""What is done when a shard has been read to its end, and when its finished lease may go."""
+"""What is done when a shard has been read to its end.
+
+When its finished lease may go is said with parents and children of every kind:
+:mod:`~airflow_coordination.leases.hierarchy`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
 
+from airflow_coordination.leases.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.plan import NewLease
 from airflow_coordination.streams.position import TRIM_HORIZON, Position
 from airflow_coordination.streams.shard import Shard, by_id
 
-CLEAN_AFTER: Final = timedelta(hours=24)
-"""How long a finished lease stays at least, so that people can look at it."""
+__all__ = ["CLEAN_AFTER", "ShardEnd", "at_shard_end", "may_go"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +61,3 @@ def at_shard_end(
     wanted = [one for one in by_id(children).values() if one.id not in there and there.issuperset(one.parents)]
     wanted.sort(key=lambda one: one.place)
     return ShardEnd(tuple(NewLease(one.id, position.of_descendants, one.parents) for one in wanted), complete=True)
-
-
-def may_go(
-    children: Mapping[str, bool | None] | None,
-    parents_there: Collection[str],
-    finished_for: timedelta,
-    *,
-    clean_after: timedelta = CLEAN_AFTER,
-    enabled: bool = True,
-    source_gone: bool = False,
-) -> bool:
-    """Tell whether a finished lease may be removed.
-
-    Its lease tells the planner that the shard is done with, so it stays until its children have taken that over, and
-    until none of its own parents is left. Source: KCL, ``LeaseCleanupManager``; there a child must have a checkpoint,
-    and an ended parent of quiet children stays for ever (#752). Here it must have been acquired once.
-
-    :param children: of each child whether its lease was acquired once, ``None`` if it has no lease; ``None`` when
-        nobody knows the children.
-    :param parents_there: those of its own parents that still have a lease.
-    :param finished_for: for how long it has been finished.
-    :param clean_after: how long it stays at least.
-    :param enabled: whether finished leases are removed at all (KCL: ``cleanupLeasesUponShardCompletion``).
-    :param source_gone: whether the source says that there is no such shard any more: then it goes at once.
-    """
-    if source_gone:
-        return True
-    if not enabled or not children or parents_there or finished_for < clean_after:
-        return False
-    return all(children.values())

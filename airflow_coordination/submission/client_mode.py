@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_coordination.leases import Fence, Lease, SourceCoordinator
@@ -23,12 +24,19 @@ class ClientMode:
     :param coordinator: in the name of the task.
     :param context: of the running try.
     :param several: whether the driver may work through more than one lease.
+    :param places: under how many it may work at a time.
     """
 
     def __init__(
-        self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context, *, several: bool
+        self,
+        hook: LeasedSparkSubmitHook,
+        coordinator: SourceCoordinator,
+        context: Context,
+        *,
+        several: bool,
+        places: int = 1,
     ) -> None:
-        self._several = several
+        self._several, self._places = several, places
         self._hook, self._coordinator, self._context = hook, coordinator, context
         self.task_pid: int | None = os.getpid()
         """The process without which the driver must not live."""
@@ -37,9 +45,12 @@ class ClientMode:
         """Return ``None``: no driver outlives its task here."""
         return None
 
-    def start(self, lease: Lease, inputs: DriverInputs) -> Watch:
-        """Prepare the submission, and return the watch over it."""
-        watch = Watch(self._coordinator, lease, self._hook.terminate)
+    def start(self, lease: Lease, inputs: DriverInputs, further: Sequence[Lease] = ()) -> Watch:
+        """Prepare the submission, and return the watch over it.
+
+        :param further: tenures that the driver is to go on with beside the first.
+        """
+        watch = Watch(self._coordinator, lease, self._hook.terminate, further=further, places=self._places)
         reports = DriverReports(self._context, watch, self._coordinator, several=self._several)
         self._hook.hand_over(inputs, reports)
         return watch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from airflow.providers.common.compat.sdk import AirflowException
@@ -36,6 +37,7 @@ class ClusterMode:
     :param coordinator: in the name of the task.
     :param context: of the running try.
     :param several: whether the driver may work through more than one lease.
+    :param places: under how many it may work at a time.
     """
 
     def __init__(
@@ -46,9 +48,10 @@ class ClusterMode:
         context: Context,
         *,
         several: bool,
+        places: int = 1,
     ) -> None:
         self._hook, self._coordinator = hook, coordinator
-        self._several = several
+        self._several, self._places = several, places
         self._driver = ClusterDriver(operator, hook, context)
         self._killed = threading.Event()
         self.task_pid: int | None = None
@@ -58,10 +61,15 @@ class ClusterMode:
         """Return the tenure of a driver that outlived the try before, ``None`` when there is none to watch over."""
         return Reattachment(self._coordinator, memory, self._driver, self._pause).adopt(try_number)
 
-    def start(self, lease: Lease, inputs: DriverInputs) -> Watch:
-        """Prepare the submission, and return the watch over it."""
+    def start(self, lease: Lease, inputs: DriverInputs, further: Sequence[Lease] = ()) -> Watch:
+        """Prepare the submission, and return the watch over it.
+
+        :param further: tenures that the driver is to go on with beside the first.
+        """
         self._hook.hand_over(inputs, lambda report: None)
-        return ClusterWatch(self._coordinator, lease, self._driver.end, several=self._several)
+        return ClusterWatch(
+            self._coordinator, lease, self._driver.end, several=self._several, further=further, places=self._places
+        )
 
     def is_over(self, watch: Watch, error: BaseException | None, *, stopped: bool) -> bool:
         """Return whether the task may end the tenures in the driver's place; what it missed of them it looks up."""

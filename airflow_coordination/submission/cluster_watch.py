@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from airflow_coordination.leases import (
@@ -35,14 +35,23 @@ class ClusterWatch(Watch):
     :param lease: the tenure that the task started or adopted.
     :param end_driver: has the cluster end the driver.
     :param several: whether the driver may go on with further partitions.
+    :param further: other tenures that the driver is to go on with at the same time.
+    :param places: how many tenures it may have at a time.
     """
 
     def __init__(
-        self, coordinator: SourceCoordinator, lease: Lease, end_driver: Callable[[], object], *, several: bool
+        self,
+        coordinator: SourceCoordinator,
+        lease: Lease,
+        end_driver: Callable[[], object],
+        *,
+        several: bool,
+        further: Sequence[Lease] = (),
+        places: int = 1,
     ) -> None:
-        super().__init__(coordinator, lease, end_driver)
+        super().__init__(coordinator, lease, end_driver, further=further, places=places)
         self._several = several
-        self._seen: Fence | None = None
+        self._seen: dict[str, Fence] = {}
         self.began = has_begun(lease.partition)
 
     def __enter__(self) -> ClusterWatch:
@@ -57,6 +66,9 @@ class ClusterWatch(Watch):
 
         A second driver process of the same submission, such as YARN's second attempt, has retaken from the first.
         """
+        if self._places > 1:
+            self._follow_all()
+            return
         key, fence = self.tenures.current
         partition = self._coordinator.partition(key)
         if partition is not None and is_of_task(partition, self._coordinator.owner):
@@ -81,14 +93,31 @@ class ClusterWatch(Watch):
         except Exception as error:  # none of them says that the lease is over
             log.warning("The lease of partition %a could not be looked at: %s", self.tenures.current[0], error)
 
+    def _follow_all(self) -> None:
+        """Learn which tenures the driver has at a time, and how the others ended; end it when it has lost them all."""
+        held = {each.key: each for each in self._coordinator.held_by_task()}
+        for key, fence in self.tenures.open.items():
+            if key not in held or held[key].fence != fence:
+                self._close(key, fence)
+        for key, each in held.items():
+            fence = Fence(each.token, each.nonce)
+            if self.tenures.open.get(key) != fence:
+                self.tenures.began(key, fence)
+            self._note_begun(each, fence)
+        if not held:
+            self._look_at_all()
+
     def _note(self, partition: Partition) -> None:
         fence = Fence(partition.token, partition.nonce)
         known = self.tenures.current
         if (partition.key, fence) != known:
             self._close(*known)
             self.tenures.began(partition.key, fence)
-        if has_begun(partition) and fence != self._seen:
-            self._seen = fence
+        self._note_begun(partition, fence)
+
+    def _note_begun(self, partition: Partition, fence: Fence) -> None:
+        if has_begun(partition) and fence != self._seen.get(partition.key):
+            self._seen[partition.key] = fence
             log.info("The store shows that the driver works on partition %a under fence %s", partition.key, fence)
             self.driver_holds(partition.key, fence)
 

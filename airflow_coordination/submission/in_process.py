@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases import Fence, Lease, Outcome, SourceCoordinator
+from airflow_coordination.leases import CoordinationError, Fence, Lease, Outcome, SourceCoordinator
+from airflow_coordination.leases.errors import shown
 from airflow_coordination.spark import GiveUp
-from airflow_coordination.spark.draining import work_through
+from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
+from airflow_coordination.spark.one_by_one import work_through
 from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.labels import Label
@@ -34,21 +38,24 @@ class InProcessReports:
     :param context: of the task.
     :param memory: of the task instance.
     :param lease: the first one.
+    :param further: others that the task goes on with at the same time.
     """
 
-    def __init__(self, context: Context, memory: TaskMemory, lease: Lease) -> None:
+    def __init__(self, context: Context, memory: TaskMemory, lease: Lease, further: Sequence[Lease] = ()) -> None:
+        self._lock = threading.Lock()
         self._context, self._memory = context, memory
         self._label = Label(context, lease.key)
-        self.tenures = TenureBook(lease.key, lease.fence)
+        self.tenures = TenureBook(lease.key, lease.fence, ((each.key, each.fence) for each in further))
         """The tenures of this task."""
 
     def __call__(self, event: str, **facts: Any) -> None:
-        """Take one report."""
-        log_report(event, facts)
-        if event == "began":
-            self._begin(facts["key"], Fence.parse(facts["fence"]))
-        elif event == "ended":
-            self.tenures.ended(facts["key"], Outcome(facts["outcome"]))
+        """Take one report; tenures that run at the same time may make theirs at once."""
+        with self._lock:
+            log_report(event, facts)
+            if event == "began":
+                self._begin(facts["key"], Fence.parse(facts["fence"]))
+            elif event == "ended" and self.tenures.open.get(facts["key"]) == Fence.parse(facts["fence"]):
+                self.tenures.ended(facts["key"], Outcome(facts["outcome"]))
 
     def conclude(self, coordinator: SourceCoordinator, stop: BaseException | None) -> None:
         """Tell Airflow how the tenures ended; raise what the first that did not end well deserves.
@@ -71,34 +78,52 @@ class InProcessReports:
 def work_in_process(
     function: Callable[[Any, Any], Any],
     driver: DriverContext,
-    first: Lease,
+    held: Sequence[Lease],
     *,
+    places: int,
     most: int | None,
     max_runtime: float | None,
     killed: Callable[[], bool],
 ) -> BaseException | None:
-    """Call ``function(spark, lease)`` for one partition after the other.
+    """Call ``function(spark, lease)`` for one partition after the other, or for several at a time.
 
     :param driver: what it works with.
-    :param first: the lease to begin with.
+    :param held: the leases to begin with, not more than ``places``.
+    :param places: for how many partitions at a time, each in a thread of its own.
     :param most: how many partitions at most, ``None`` for all there are.
     :param max_runtime: seconds after which no further partition is begun.
     :param killed: whether Airflow ends the task: then no further function is called.
     :return: why the work was stopped, ``None`` if it was not.
     """
-    leases = [first]
+    leases = list(held)
 
     def acquire() -> Lease | None:
         if leases:
-            return leases.pop()
+            return leases.pop(0)
         return None if killed() else driver.coordinator.get_next_partition()
 
     def call(spark: Any, lease: Any) -> Any:
         return GiveUp(_KILLED) if killed() else function(spark, lease)
 
     until = None if max_runtime is None else time.monotonic() + max_runtime
-    *_, last = work_through(call, driver, acquire, most, until)
-    return last.stop or (Stopped(_KILLED) if killed() else None)
+    if places > 1:
+        stopped = _as_crew(Crew(call, driver, acquire, places=places, max_leases=most, until=until), driver, leases)
+    else:
+        *_, last = work_through(call, driver, acquire, most, until)
+        stopped = last.stop
+    return stopped or (Stopped(_KILLED) if killed() else None)
+
+
+def _as_crew(crew: Crew, driver: DriverContext, leases: list[Lease]) -> BaseException | None:
+    """Work through several tenures at a time; return why all were stopped, ``None`` if they were not."""
+    try:
+        for ended in crew.run():
+            log.info("Partition %s: %s", shown(ended.key), ended.outcome)
+    finally:
+        for lease in leases:  # of the try before; it was stopped before it came to them
+            with suppress(CoordinationError):
+                driver.coordinator.give_up(lease)
+    return crew.stopped
 
 
 def end_process(ended: Ended) -> None:

@@ -45,29 +45,46 @@ class LeaseChoice:
     :param memory: what earlier tries left.
     :param hint: from the sensor, or a key, or ``None``.
     :param on_clear: ``explain`` or ``reset``: what clearing a finished instance does.
+    :param places: how many leases the task may work under at a time.
     """
 
-    def __init__(self, coordinator: SourceCoordinator, memory: TaskMemory, hint: str | None, on_clear: str) -> None:
+    def __init__(
+        self, coordinator: SourceCoordinator, memory: TaskMemory, hint: str | None, on_clear: str, places: int = 1
+    ) -> None:
         self._coordinator, self._memory, self._hint, self._on_clear = coordinator, memory, hint, on_clear
+        self._places = places
+        self.further: list[Lease] = []
+        """What else the try before held, up to the number of places."""
 
     def choose(self, try_number: int) -> Lease | Done | None:
         """Return the lease to work under, ``Done``, or ``None`` when there is nothing to acquire.
 
-        A retry takes the same partition or learns that it is done, never other work.
+        A retry takes the same partition or learns that it is done, never other work. Of several that the try before
+        held it takes all (:attr:`further`), whichever of them was remembered.
 
         :raises PartitionFailedError: when its own partition cannot be acquired yet, because it waits or has another
             owner now, or is parked.
         """
         recalled = self._memory.recall()
         if recalled is not None or try_number > 1:
-            for held in self._coordinator.held_by_task():
-                lease = self._coordinator.retake(held.key)
-                if lease is not None:
-                    return lease
+            retaken = self._retaken()
+            if retaken:
+                first, *self.further = retaken
+                return first
         if recalled is None:
             return self._coordinator.get_next_partition(hint=self._hint)
         key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
         return self._cleared(key) if recalled["reported"] else self._again(key, fence)
+
+    def _retaken(self) -> list[Lease]:
+        """Take over what the try before holds; what there is no place for any more is free for others at once."""
+        leases: list[Lease] = []
+        for held in self._coordinator.held_by_task():
+            if len(leases) == self._places:
+                self._coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
+            elif (lease := self._coordinator.retake(held.key)) is not None:
+                leases.append(lease)
+        return leases
 
     def _cleared(self, key: str) -> Lease | Done:
         if self._on_clear == "reset":

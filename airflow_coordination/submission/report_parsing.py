@@ -19,7 +19,8 @@ from airflow_coordination.leases.names import check_key
 LONGEST_REPORT: Final = 65_536
 LONGEST_ADDRESS: Final = 2_000
 MOST_COUNTS: Final = 100
-LARGEST_COUNT: Final = 2**31
+LARGEST_COUNT: Final = 10**15
+"""Of records, as many as one accounting holds."""
 _FENCE: Final = re.compile(r"\d{1,18}-[0-9A-Za-z_.:-]{1,100}", re.ASCII)
 
 

@@ -79,8 +79,8 @@ def settle(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, en
         partition = coordinator.partition(key)
         if partition is not None and partition.held_under(fence) and is_of_task(partition, coordinator.owner):
             tenures.began(key, fence)
-            if end.ours and not end.stopped and fence == lease.fence and not has_begun(partition):
-                not_begun = True
+            if end.ours and not end.stopped and fence in tenures.handed_over and not has_begun(partition):
+                not_begun = not_begun or fence == lease.fence
                 coordinator.give_up_for_dead_owner(key, fence)
             else:
                 _end(coordinator, lease, key, fence, end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -47,6 +47,17 @@ class Application:
     several: bool = False
 
 
+def check_concurrency(places: int, application: Application) -> None:
+    """Refuse several tenures at a time for an application that works on one.
+
+    :raises SettingsError: saying what to do instead.
+    """
+    if places > 1 and not application.begins:
+        problem = f"cannot be had with {application.path!a}, which knows nothing of leases: it works on one partition"
+        remedy = "Leave it out, or submit a function with @partition_application"
+        raise SettingsError("concurrent_leases", places, problem, remedy)
+
+
 @dataclass(frozen=True, slots=True)
 class _Settled:
     """The state of a submission once its task has settled it.
@@ -82,18 +93,26 @@ class Supervision:
         self._hook, self._mode, self._coordinator = hook, mode, coordinator
         self._memory, self._application = memory, application
 
-    def run(self, context: Context, lease: Lease, inputs: DriverInputs, submit: Callable[[], object]) -> TenureBook:
+    def run(
+        self,
+        context: Context,
+        lease: Lease,
+        inputs: DriverInputs,
+        submit: Callable[[], object],
+        further: Sequence[Lease] = (),
+    ) -> TenureBook:
         """Submit, watch over the driver, settle, and return the tenures if all ended well.
 
         :param lease: the first one.
         :param inputs: for the driver, with the tenure.
         :param submit: submits, and waits for the driver's end.
+        :param further: tenures that the driver is to go on with beside the first.
         :raises DeploymentError: when the driver never began; nothing is charged.
         :raises PartitionFailedError: when the work failed.
         :raises PartitionNotOwnedError: when the lease was lost.
         :raises DrainCutShortError: when the driver ended badly, though no tenure of it did.
         """
-        watch = self._mode.start(lease, inputs)
+        watch = self._mode.start(lease, inputs, further)
         try:
             with lease_span(context, self._coordinator.source, lease):
                 self._supervise(context, lease, watch, submit)

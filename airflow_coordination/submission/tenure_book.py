@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from airflow_coordination.leases import Fence, Outcome, Owner, Partition, PartitionStatus
@@ -35,10 +35,13 @@ class TenureBook:
 
     :param key: the partition of the first tenure.
     :param fence: its fence.
+    :param further: partitions and fences of others that its driver is to go on with.
     """
 
-    def __init__(self, key: str, fence: Fence) -> None:
-        self._open = {key: fence}
+    def __init__(self, key: str, fence: Fence, further: Iterable[tuple[str, Fence]] = ()) -> None:
+        self._open = {key: fence, **dict(further)}
+        self.handed_over = frozenset(self._open.values())
+        """The fences of the tenures that the task started, and its driver is to begin."""
         self._failed: dict[str, Fence] = {}
         self._done: list[str] = []
         self._outcomes: Counter[Outcome] = Counter()

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from airflow_coordination.leases import (
@@ -32,6 +32,11 @@ class SupervisorGoneError(CoordinationError):
         return "The worker process above this task has died; its work is stopped and its lease given back."
 
 
+def _further_lost(error: CoordinationError) -> None:
+    """Say it, and no more: the driver learns of it as it begins the tenure, and works on the others."""
+    log.warning("%s", error)
+
+
 class Watch:
     """A thread beside one submission. Use as a context manager around it.
 
@@ -41,15 +46,26 @@ class Watch:
     :param coordinator: in the name of the task.
     :param lease: the tenure that the task started.
     :param end_driver: ends the driver's processes.
+    :param further: other tenures that the driver is to go on with at the same time.
+    :param places: how many tenures it may have at a time.
     """
 
-    def __init__(self, coordinator: SourceCoordinator, lease: Lease, end_driver: Callable[[], object]) -> None:
-        self._coordinator, self._end_driver = coordinator, end_driver
+    def __init__(
+        self,
+        coordinator: SourceCoordinator,
+        lease: Lease,
+        end_driver: Callable[[], object],
+        *,
+        further: Sequence[Lease] = (),
+        places: int = 1,
+    ) -> None:
+        self._coordinator, self._end_driver, self._places = coordinator, end_driver, places
         self._heartbeat = coordinator.heartbeat(lease, on_lost=self._lost_by_renewal)
+        self._further = {each.key: coordinator.heartbeat(each, on_lost=_further_lost) for each in further}
         self._parent = os.getppid()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"watch-{lease.fence}", daemon=True)
-        self.tenures = TenureBook(lease.key, lease.fence)
+        self.tenures = TenureBook(lease.key, lease.fence, ((each.key, each.fence) for each in further))
         """The tenures of this submission."""
         self.began = False
         """Whether the driver speaks our protocol: it reported that it goes on with a tenure."""
@@ -59,13 +75,15 @@ class Watch:
         """Why the driver ended by itself, for a reason that is no partition's; ``None`` unless it said so."""
 
     def __enter__(self) -> Watch:
-        self._heartbeat.__enter__()
+        for heartbeat in (self._heartbeat, *self._further.values()):
+            heartbeat.__enter__()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._heartbeat.stop()
+        for heartbeat in (self._heartbeat, *self._further.values()):
+            heartbeat.stop()
         self._thread.join(timeout=5)
 
     def driver_holds(self, key: str, fence: Fence) -> None:
@@ -74,6 +92,8 @@ class Watch:
         if not self.began:
             self.began = True
             threading.Thread(target=self._heartbeat.stop, name="stop-heartbeat", daemon=True).start()
+        if key in self._further:
+            threading.Thread(target=self._further[key].stop, name="stop-heartbeat", daemon=True).start()
 
     def _run(self) -> None:
         looked = time.monotonic()
@@ -95,6 +115,9 @@ class Watch:
 
     def _look(self) -> None:
         """End the driver if its tenure was ended by somebody else: it may not have noticed, or be stuck."""
+        if self._places > 1:
+            self._look_at_all()
+            return
         key, fence = self.tenures.current
         try:
             partition = self._coordinator.partition(key)
@@ -106,6 +129,26 @@ class Watch:
         ending = partition.ending_of(fence)
         if ending is None or ending.outcome not in ENDED_BY_OWNER:
             self._lose(PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner))
+
+    def _look_at_all(self) -> None:
+        """End the driver if it has lost all of its tenures; of one among several it cancels the work itself."""
+        known = self.tenures.open
+        try:
+            if self._coordinator.held_by_task():
+                return
+            losses = [self._loss(key, fence) for key, fence in known.items()]
+        except Exception as error:  # none of them says that the leases are over
+            log.warning("The leases of this task could not be looked at: %s", error)
+            return
+        if losses and None not in losses and self.tenures.open == known:
+            self._lose(next(loss for loss in losses if loss is not None))
+
+    def _loss(self, key: str, fence: Fence) -> CoordinationError | None:
+        partition = self._coordinator.partition(key)
+        ending = partition.ending_of(fence) if partition is not None else None
+        if partition is None or (ending is not None and ending.outcome in ENDED_BY_OWNER):
+            return None
+        return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)
 
     def _lost_by_renewal(self, error: CoordinationError) -> None:
         """End the driver, unless it has ended the tenure itself and the task has not heard of it yet."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
@@ -167,6 +167,9 @@ class ForwardingStore:
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:  # noqa: D102
         return self.forward("history", lambda: self.store.history(source, key, limit))
 
+    def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:  # noqa: D102
+        return self.forward("children", lambda: self.store.children(source, parent, after, limit))
+
     def follow_ups(  # noqa: D102
         self, source: str, key: str | None, after: FollowUp | None, limit: int
     ) -> Sequence[FollowUp]:
@@ -174,6 +177,9 @@ class ForwardingStore:
 
     def clear_follow_up(self, done: FollowUp) -> None:  # noqa: D102
         self.forward("clear_follow_up", lambda: self.store.clear_follow_up(done))
+
+    def forget_follow_up(self, write: Forget) -> None:  # noqa: D102
+        self.forward("forget_follow_up", lambda: self.store.forget_follow_up(write))
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

@@ -6,13 +6,14 @@ change of them is a part of the commit.
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import creating, sweeping
+from airflow_coordination.stores.dynamodb import children, creating, sweeping
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
@@ -38,7 +39,8 @@ def test_postgresql(postgres_store_url: str) -> None:
     clock, tape = FakeClock(), Tape()
     store = open_store(postgres_store_url, clock=clock)
     assert isinstance(store, PostgresStore)
-    store._short_way.clock = clock.monotonic  # a slow machine forgets no miss
+    store._short_way.clock = clock.monotonic  # a slow machine forgets no miss, and looks for no floors
+    store._used_up.slow = inf
     with heard_by_psycopg(tape):
         Walk(store, clock, tape.heading).make()
     store.close()
@@ -46,7 +48,7 @@ def test_postgresql(postgres_store_url: str) -> None:
 
 
 def test_dynamodb(moto: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (creating, sweeping):  # who of several at once is heard first is no part of what is sent
+    for module in (creating, sweeping, children):  # who of several at once is heard first is no part of what is sent
         monkeypatch.setattr(module, "side_by_side", lambda calls: [call() for call in calls])
     clock, tape = FakeClock(), Tape()
     store = moto.store("golden", clock)

@@ -17,6 +17,7 @@ from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionNotOwnedError
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
@@ -107,6 +108,7 @@ class Walk:
         self._read()
         self._account()
         self._follow_up()
+        self._families()
 
     def _create(self) -> None:
         self.step("the clock", self.store.now)
@@ -157,13 +159,30 @@ class Walk:
         lease = self.step(
             "save, with its accounting", self.one.save_progress_state, self.lease(), {"row": 2}, (), counted
         )
-        self.step("complete, with its accounting", self.one.complete, lease, counted=counted)
+        self.step("complete with a block and its accounting", self.one.complete, lease, [CLEAN], counted=counted)
 
     def _follow_up(self) -> None:
         self.step("complete, and note what follows", self.one.complete, self.lease(), then='{"do":1}')
         [note] = self.step("follow-ups", self.store.follow_ups, SOURCE, None, None, 5)
         self.step("follow-ups of one, from a place on", self.store.follow_ups, SOURCE, note.key, note, 5)
         self.step("clear a follow-up", self.one.clear_follow_up, note)
+        self.one.complete(self.lease(), then='{"do":2}')
+        [note] = self.one.follow_ups()
+        self.step("forget a follow-up", self.one.forget_follow_up, note, by="ana", why="its bucket is gone")
+
+    def _families(self) -> None:
+        self.one.create_partitions(["north", "south"])
+        both = PartitionIdentifier("both", parents=["north", "south"])
+        self.step("create a partition with two parents", self.one.create_partitions, [both])
+        self.step("complete one of them", self.one.complete, self.lease("north"))
+        self.step("its children", self.store.children, SOURCE, "north", None, 5)
+        self.step("complete the other one and get the next", self.one.complete_and_get_next, self.lease("south"))
+        self.one.create_partitions(["east", PartitionIdentifier("west", parents=["east"])])
+        self.step("explain what waits", self.one.explain, "west")
+        self.step("finish", self.one.finish, "east", by="ana", why="golden")
+        self.step("clean up what the source knows no more", self.one.clean_up, gone=["east"])
+        late = PartitionIdentifier("late", parents=["east"])
+        self.step("create a child of what was cleaned up", self.one.create_partitions, [late])
 
     def _take_over(self) -> None:
         lost = self.one.renew(self.lease("day-12"))

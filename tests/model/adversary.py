@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.model import checks, following, pausing, settling
+from tests.model import checks, cleaning, families, following, pausing, settling
 from tests.model.operations import claimable, publish, take
 from tests.model.others import TABLE, nothing
 from tests.model.rules import Scenario
@@ -19,6 +19,7 @@ from tests.model.state import (
     CHAIN,
     CLEAR,
     COMPLETED,
+    HEAL,
     STEERING,
     TASK,
     TOMBSTONE,
@@ -54,12 +55,8 @@ def applications(state: State, m: Message, scenario: Scenario) -> Iterator[Appli
     if m.dead:
         yield Applied(state, None)
         return
-    if m.kind in STEERING:
-        after, broken = pausing.steered(state, m, scenario)
-        yield Applied(after, None if after is state else ANY, None, broken)
-        return
-    if m.kind == CLEAR:
-        yield Applied(following.cleared(state, m, scenario), m.part)
+    if m.kind in _OF_NO_LIFE:
+        yield _OF_NO_LIFE[m.kind](state, m, scenario)
         return
     for due in (True, False) if m.kind == "fused" or (m.kind in ACQUISITIONS and listens(state, m)) else (True,):
         parts = range(scenario.partitions) if m.part == ANY else (m.part,)
@@ -75,11 +72,25 @@ def applications(state: State, m: Message, scenario: Scenario) -> Iterator[Appli
             yield from _with_second_half(refused, m, due, scenario) if unconditional else (refused,)
 
 
+def _steered(state: State, m: Message, scenario: Scenario) -> Applied:
+    after, broken = pausing.steered(state, m, scenario)
+    return Applied(after, None if after is state else ANY, None, broken)
+
+
+_OF_NO_LIFE = {
+    **dict.fromkeys(STEERING, _steered),
+    CLEAR: lambda state, m, scenario: Applied(following.cleared(state, m, scenario), m.part),
+    HEAL: lambda state, m, scenario: Applied(families.healed(state, m, scenario), m.part),
+}
+"""Messages that are no step in a partition's life."""
+
+
 def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenario) -> Applied | None:
     """Return the state after ``m`` is applied to ``part``, ``None`` if its condition refuses it."""
     before, truth, head = state.items[part], state.truths[part], state.heads[part]
-    after = TABLE[m.kind](before, m, due, scenario)
-    if after is None:
+    chosen = families.admitted(state, m, part, scenario)
+    after = None if chosen is None else TABLE[m.kind](before, m, due, scenario)
+    if after is None or chosen is None:
         return None
     if m.blocks is not None and m.kind in CHAIN and m.kind != "save":
         head = publish(head, m, scenario.rules)
@@ -94,8 +105,10 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
     else:
         truth, broken = checks.witness(truth, m, before, after, head, scenario)
         broken = broken or checks.of_sweep(truth, m, before, after) or checks.of_supplier(m, state, scenario)
-    noted = following.noted(state, m, part, scenario)
-    return Applied(_stored(noted, m, part, after, head, truth), part, None, broken)
+    noted = _stored(following.noted(state, m, part, scenario), m, part, after, head, truth)
+    whole = families.followed(state, noted, m, part, chosen, scenario)
+    broken = broken or families.early(state, m, part) or cleaning.planned_again(before, m, scenario)
+    return Applied(whole, part, None, broken)
 
 
 def _stored(state: State, m: Message, part: int, item: Item, head: Head, truth: Truth) -> State:

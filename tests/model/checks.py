@@ -152,8 +152,8 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
     """Return what creation, people, a sweep, begin, fail and give up did."""
     if m.kind == "create":
         return Truth(life=truth.life + 1), ""
-    if m.kind == "delete":
-        broken = f"delete: applied to {before.status}, having seen {m.status}" if before.status != m.status else ""
+    if m.kind in ("delete", "clean_up"):
+        broken = f"{m.kind}: applied to {before.status}, having seen {m.status}" if before.status != m.status else ""
         return Truth(life=truth.life), broken
     if m.kind == "place" and after.token <= before.token:
         return truth, f"S1: placed under token {after.token}, where {before.token} was given already"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tests.model.families import CHAIN, CHILD, MERGED, SPLIT
 from tests.model.rules import Rules, Scenario
 
 Sends = dict[str, int]
@@ -27,6 +28,18 @@ def full(name: str, small: Sends, more: Sends, rules: dict[str, Any] | None = No
     kept = Rules(**rules or {})
     return Full(name.split()[0], Scenario(name, small, kept, **bounds), Scenario(name, small | more, kept, **bounds))
 
+
+def families(name: str, parents: tuple[tuple[int, ...], ...], small: Sends, more: Sends, **bounds: Any) -> list[Full]:
+    """Return a scenario with parents in two kinds: released in the step, and by name as they were read (``s``)."""
+    bounds |= {"parents": parents, "partitions": len(parents), "rows": 1}
+    number, _, said = name.partition(" ")
+    return [
+        full(name, small, more, **bounds),
+        full(f"{number}s {said}, as read", small, more, {"release": "as seen"}, **bounds),
+    ]
+
+
+_ONE: Sends = {"acquire_hint": 2, "complete": 2, "create": 1}
 
 FULL = (
     full("A1 two workers, saves, complete, give up, sweep",
@@ -138,6 +151,38 @@ FULL = (
     full("P3 a pause that is known as it was when the acquisition was sent",
          {"acquire_hint": 1, "acquire_query": 1, "fused": 1, "pause": 1, "resume": 1}, {"pause": 2},
          rules={"pause": "when sent"}, partitions=2),
+    *families("K1 a parent and its child, lost and taken back", CHILD, _ONE,
+              {"acquire_hint": 3, "reclaim": 1, "save": 1}, workers=1, max_token=4),
+    *families("K2 two parents of one child", MERGED, {"acquire_hint": 2, "complete": 2, "create": 1},
+              {"acquire_hint": 3, "complete": 3, "create": 2}),
+    *families("K3 two children of one parent", SPLIT, {"acquire_hint": 2, "complete": 2, "create": 2},
+              {"create": 3}, workers=1),
+    *families("K4 a chain of three", CHAIN, {"acquire_hint": 2, "complete": 2, "create": 2},
+              {"acquire_hint": 3, "complete": 3}, workers=1),
+    *families("K5 the parent is reset", CHILD, {**_ONE, "reset": 1}, {"acquire_hint": 3, "complete": 3},
+              workers=1, max_token=4),
+    *families("K6 deleted and created again", CHILD, {"acquire_hint": 2, "complete": 2, "create": 2, "delete": 1},
+              {"create": 3, "delete": 2}, workers=1, max_token=4),
+    *families("K7 parked, reopened, finished", CHILD, {"acquire_hint": 1, "complete": 1, "create": 1, "park": 1,
+              "finish": 1}, {"acquire_hint": 2, "reopen_parked": 1, "fail": 1}, workers=1, max_token=4),
+    *families("K8 TTL of the parent", CHILD, {"acquire_hint": 2, "complete": 2, "create": 3}, {}, workers=1, ttl=True),
+    *families("K9 complete and acquire next, the child among them", CHILD, {"acquire_hint": 2, "fused": 2, "create": 1},
+              {"acquire_hint": 3}, workers=1),
+    *families("K10 closes reach the maximum", CHILD, {"acquire_hint": 2, "close": 2, "create": 1, "reopen": 1},
+              {"acquire_hint": 3}, workers=1),
+    *families("K11 outcomes left unknown", CHILD, _ONE, {"save": 1, "create": 2}, workers=1, unknown=True),
+    full("K12 older code completes, sweeps heal", {**_ONE, "heal": 1}, {"heal": 2, "delete": 1, "create": 3},
+         rules={"release": "never", "heals": True}, workers=1, partitions=2, rows=1, parents=CHILD),
+    full("K13 healing beside releases", {"acquire_hint": 1, "complete": 1, "create": 2, "heal": 1, "reset": 1},
+         {"acquire_hint": 2, "delete": 1, "create": 3}, rules={"heals": True}, workers=1, partitions=2, rows=1,
+         parents=CHILD, max_token=4),
+    *families("K16 finished parents are cleaned up", CHILD,
+              {"acquire_hint": 2, "complete": 2, "create": 2, "clean_up": 1, "reset": 1},
+              {"acquire_hint": 3, "clean_up": 2, "create": 3}, workers=1, max_token=4),
+    *families("K17 beside a planner, a chain", CHAIN, {"acquire_hint": 3, "complete": 2, "create": 3, "clean_up": 1},
+              {"complete": 3, "create": 4, "clean_up": 2, "delete": 1}, workers=1, planned=True),
+    *families("K18 cleaned up, then TTL", CHILD, {"acquire_hint": 2, "complete": 1, "create": 2, "clean_up": 1}, {},
+              workers=1, ttl=True),
     full("S1 a supplier is killed, a second one goes on",
          {"acquire_query": 2, "create": 4, "save_state": 3, "give_up": 1}, {"create": 5, "save_state": 4, "reclaim": 1},
          workers=0, suppliers=2, partitions=2, pages=((0,), (1,))),

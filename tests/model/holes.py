@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tests.model.families import CHAIN, CHILD, MERGED
 from tests.model.rules import Rules, Scenario
 
 Loose = dict[str, Any]
@@ -34,8 +35,13 @@ class Hole:
 def hole(name: str, title: str, loose: Loose, expect: str, *, sends: dict[str, int], **bounds: Any) -> Hole:
     """Return a hole; ``rules`` in ``bounds`` holds for both of the pair."""
     rules = Rules(**bounds.pop("rules", {}))
+    if "parents" in bounds:
+        bounds |= {"partitions": len(bounds["parents"]), "rows": 1}
     return Hole(name, title, loose, expect, Scenario(f"{name} {title}", sends, rules, **bounds))
 
+
+_ONE = {"acquire_hint": 2, "complete": 2, "create": 1}
+_AS_SEEN = {"release": "as seen"}
 
 HOLES = (
     hole("H1", "renew needs ASSIGNED, not only the fence", {"fence_needs_assigned": False}, "S2",
@@ -124,6 +130,46 @@ HOLES = (
          sends={"acquire_hint": 1, "complete": 1, "clear": 1}, workers=1, follow_ups=True),
     hole("H27d", "a note goes by the ending it belongs to", {"cleared_by_op": False}, "S27",
          sends={"acquire_hint": 2, "close": 1, "complete": 1, "clear": 1}, workers=1, follow_ups=True),
+    hole("H28", "a creation judges its parents in its own step", {"create_sees_parents": False}, "S20",
+         sends=_ONE, workers=1, parents=CHILD),
+    hole("H28b", "what waits for a parent is nobody's", {"blocked_waits": False}, "S19",
+         sends=_ONE, workers=1, parents=CHILD),
+    hole("H28c", "a parent that is not there refuses the creation", {"absent_parents_refuse": False}, "S19",
+         sends={"acquire_hint": 1, "create": 2, "delete": 1}, workers=1, parents=CHILD),
+    hole("H28d", "nobody deletes what somebody waits for", {"delete_sees_children": False}, "S20",
+         sends={"create": 2, "delete": 1}, workers=1, parents=CHILD),
+    hole("H29", "completing names the stamp", {"stamp_in_condition": False}, "S20",
+         sends=_ONE, workers=1, parents=CHILD, rules=_AS_SEEN),
+    hole("H29b", "the stamp is read before the children", {"stamp_before_children": False}, "S20",
+         sends=_ONE, workers=1, parents=CHILD, rules=_AS_SEEN),
+    hole("H29c", "completing names each child as it was read", {"children_as_seen": False}, "S20",
+         sends=_ONE, parents=MERGED, rules=_AS_SEEN),
+    hole("H29d", "a child that is created again meanwhile is seen",
+         {"children_as_seen": False, "stamp_in_condition": False}, "S20",
+         sends={"acquire_hint": 1, "complete": 1, "create": 3, "delete": 1}, workers=1, parents=CHILD, rules=_AS_SEEN),
+    hole("H30", "sweeps heal what older code has completed", {"heals": False}, "S20",
+         sends={**_ONE, "heal": 1}, workers=1, parents=CHILD, rules={"release": "never", "heals": True}),
+    hole("H30b", "a sweep looks at the parent", {"heal_sees_parent": False}, "S19",
+         sends={**_ONE, "heal": 1}, workers=1, parents=CHILD, rules={"heals": True}),
+    hole("H30c", "a sweep reads the child first", {"heal_sees_child_first": False}, "S19",
+         sends={"acquire_hint": 2, "complete": 1, "create": 1, "heal": 1, "reset": 1}, workers=1, parents=CHILD,
+         rules={"heals": True}),
+    hole("H30d", "a sweep names the child's creation", {"heal_names_creation": False}, "S19",
+         sends={"acquire_hint": 1, "finish": 1, "create": 3, "heal": 1, "delete": 1, "reset": 1}, workers=1,
+         parents=CHILD, max_token=2, rules={"heals": True}),
+    hole("H36", "nobody cleans up what somebody still waits for", {"clean_sees_waiting": False}, "S20",
+         sends={**_ONE, "acquire_hint": 1, "finish": 1, "clean_up": 1}, workers=1, parents=CHILD,
+         rules={"release": "never", "heals": True}),
+    hole("H36b", "a clean-up names what was seen", {"people_see_version": False}, "clean_up: applied",
+         sends={**_ONE, "reset": 1, "clean_up": 1}, workers=1, parents=CHILD),
+    hole("H36c", "what has no children stays", {"clean_needs_children": False}, "planned again",
+         sends={**_ONE, "create": 2, "clean_up": 1}, workers=1, parents=CHILD, planned=True),
+    hole("H36d", "a parent stays until its children have begun", {"clean_needs_begun": False}, "planned again",
+         sends={**_ONE, "create": 3, "delete": 1, "clean_up": 1}, workers=1, parents=CHILD, planned=True),
+    hole("H36e", "parents go before their children", {"clean_needs_no_parent": False}, "stays for ever",
+         sends={"acquire_hint": 3, "complete": 2, "create": 3, "clean_up": 1}, workers=1, parents=CHAIN, planned=True),
+    hole("H36f", "a day is longer than any message lives", {"clean_after_outlives_messages": False}, "planned again",
+         sends={**_ONE, "create": 2, "clean_up": 1}, workers=1, parents=CHILD, planned=True),
     hole("H24", "a pause holds back hints, too", {"pause": "but hints"}, "X12",
          sends={"acquire_hint": 2, "acquire_query": 1, "pause": 1, "give_up": 1}, workers=1),
     hole("H24b", "a pause holds back no owner", {"pause": "endings, too"}, "X12",

@@ -87,6 +87,8 @@ def at_last(item: Item, judge: int, scenario: Scenario) -> bool:
 
 def claimable(item: Item, due: bool, by: int, scenario: Scenario) -> bool:
     """Return whether an acquisition may take the item; at the last lost lease only a sweep may."""
+    if item.waits and scenario.rules.blocked_waits:
+        return False
     if item.status == ASSIGNED:
         return due and not (at_last(item, by, scenario) and scenario.rules.last_lease_needs_sweep)
     return item.status == UNASSIGNED or (item.status == CLOSED and due)

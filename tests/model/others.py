@@ -58,6 +58,16 @@ def reset(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     return after._replace(ttl=False) if scenario.rules.reset_clears_ttl else after
 
 
+def finish(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Complete without the work: for a parked parent whose children should go on.
+
+    What it waits for itself it goes on waiting for: it may be reset.
+    """
+    if not as_seen(item, m, scenario) or item.status == COMPLETED:
+        return None
+    return released(item, m, COMPLETED)._replace(staged=(), lost=0)
+
+
 def retract(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     """Take back what is published; the head record is emptied in the same step."""
     held, rules = item.status == ASSIGNED, scenario.rules
@@ -78,6 +88,12 @@ def delete(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None
         TOMBSTONE, item.token + 1, m.op, m.op, ttl=True, generation=item.generation, create_op=item.create_op,
         ring=after.ring,
     )  # fmt: skip
+
+
+def clean_up(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Delete what has finished; who names it as a parent finds that it had."""
+    after = delete(item, m, due, scenario)
+    return after and after._replace(finished=True)
 
 
 def place(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
@@ -115,8 +131,10 @@ TABLE = {
     "park": park,
     "reopen_parked": reopen_parked,
     "reset": reset,
+    "finish": finish,
     "retract": retract,
     "delete": delete,
+    "clean_up": clean_up,
     "place": place,
 }
 """Every operation by its name."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from tests.model import checks, following
+from tests.model import checks, cleaning, families, following
 from tests.model.operations import publish, totals
 from tests.model.others import TABLE
 from tests.model.rules import Scenario
@@ -46,11 +46,15 @@ class Recovery:
             broken = self._supply(state) if supplied else self._finish(item, state.heads[part], state.truths[part])
             if broken:
                 return broken
-        if broken := following.lost(state):
+        if broken := following.lost(state) or families.waits_for_ever(state, self._scenario):
+            return broken
+        if broken := cleaning.stays_for_ever(state, self._scenario):
             return broken
         return "" if self._scenario.rules.overtaken_stops else next(wedges(state), "")
 
     def _finished(self, item: Item, head: Head, truth: Truth) -> str:
+        if item.waits:
+            return ""  # what it waits for is looked at beside the others
         for number in range(4):
             if item.status in (ASSIGNED, CLOSED):
                 kind = "reclaim" if item.status == ASSIGNED else "reopen"

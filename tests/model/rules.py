@@ -68,6 +68,43 @@ class Rules:
     """Whether the note is taken away only when all is done."""
     cleared_by_op: bool = True
     """Whether taking a note away names the ending it belongs to; otherwise only the partition."""
+    blocked_waits: bool = True
+    """Whether nobody acquires what waits for a parent."""
+    create_sees_parents: bool = True
+    """Whether a creation judges its parents, and stamps them, in its own step; otherwise by what its sender saw."""
+    absent_parents_refuse: bool = True
+    """Whether a parent that is not there refuses the creation; otherwise it counts as finished."""
+    release: str = "in the step"
+    """Whom the step that completes a parent releases. ``as seen``: those that its sender has read, safe, too.
+
+    ``never``: code that knows no children; safe where sweeps heal.
+    """
+    stamp_in_condition: bool = True
+    """Whether such a step names the stamp on the parent; otherwise only the parent's own tenure."""
+    stamp_before_children: bool = True
+    """Whether its sender has read the stamp before it looked who waits."""
+    children_as_seen: bool = True
+    """Whether such a step names each child as it was read."""
+    heals: bool = False
+    """Whether sweeps release whoever waits for what has finished."""
+    heal_sees_parent: bool = True
+    """Whether a sweep looks at the parent at all."""
+    heal_sees_child_first: bool = True
+    """Whether a sweep has read the child before the parent."""
+    heal_names_creation: bool = True
+    """Whether a sweep's release names the creation of the child that it has read."""
+    delete_sees_children: bool = True
+    """Whether nobody deletes what somebody waits for."""
+    clean_sees_waiting: bool = True
+    """Whether whoever cleans up has seen that nobody waits for it."""
+    clean_needs_children: bool = True
+    """Whether what has no children, or of which one is not there, is not cleaned up."""
+    clean_needs_begun: bool = True
+    """Whether it is not cleaned up while a child of it has not begun."""
+    clean_needs_no_parent: bool = True
+    """Whether it is not cleaned up before its own parents."""
+    clean_after_outlives_messages: bool = True
+    """Whether it stays for so long after its end that no creation of before is under way any more."""
     pause: str = "when applied"
     """When a source's pause holds acquisitions back. ``when sent``: safe, too.
 
@@ -92,6 +129,8 @@ class Scenario:
     :param pages: the supplier's listing, as partitions by page; the workers from ``workers`` on are suppliers.
     :param create_once: a create message is applied once at most (to see what comes after it).
     :param follow_ups: something follows each ending that publishes.
+    :param parents: of each partition, where there are families; those with parents are created by a listing.
+    :param planned: planners create them, who go by what is there; the creation of a late one counts among them.
     :param expect: part of the violation that a loosened rule must show.
     """
 
@@ -115,6 +154,8 @@ class Scenario:
     pages: tuple[tuple[int, ...], ...] = ()
     create_once: bool = False
     follow_ups: bool = False
+    parents: tuple[tuple[int, ...], ...] = ()
+    planned: bool = False
     expect: str = ""
 
     def task(self, worker: int) -> tuple[int, int]:

@@ -24,7 +24,9 @@ STEERING = ("pause", "resume")
 """What people do to the whole source."""
 CLEAR = "clear"
 """Takes the note of a follow-up away."""
-PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked", "place")
+HEAL = "heal"
+"""A sweep's release of a child whose parent has finished."""
+PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked", "place", "finish", "clean_up")
 
 ANY = -1
 SWEEP, TASK, PERSON, LISTING = -1, -2, -3, -4
@@ -73,6 +75,10 @@ class Item(NamedTuple):
     create_op: str = ""
     ring: tuple[Ending | None, ...] = ()
     counts: Counts = Counts()
+    waits: tuple[int, ...] = ()
+    awaited: str = ""
+    finished: bool = False
+    """Of a tombstone: whether it was cleaned up, and not deleted."""
 
 
 class Head(NamedTuple):
@@ -110,6 +116,7 @@ class Message(NamedTuple):
     ``token``, ``nonce``, ``prev`` and ``status`` are what its condition names: the sender's fence and last operation,
     or what the sender saw. ``part``: ``ANY`` for an acquisition of whatever is first. ``dead``: too old to be applied.
     ``under``: the pause of the source that was in force when it was sent.
+    ``saw``, ``half`` and ``lists``: what its sender has read of other partitions, whole or the first half of it.
     ``halved``: a fused step whose first half is settled by itself, by repeating that half alone.
     """
 
@@ -136,6 +143,9 @@ class Message(NamedTuple):
     halved: bool = False
     under: str = ""
     counted: int | None = None
+    saw: tuple[str, ...] = ()
+    half: tuple | None = None
+    lists: tuple = ()
 
 
 class Worker(NamedTuple):
@@ -184,6 +194,8 @@ class Truth(NamedTuple):
     adopted: int = 0
     retracted: bool = False
     """Whether a person took rows back that the progress stands for."""
+    owed: tuple[int, ...] = ()
+    """Parents that were unfinished when it was created, and have not finished since."""
 
 
 class State(NamedTuple):

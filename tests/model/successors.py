@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.model import cleaning, families
 from tests.model.adversary import Step, deliveries, time_to_live
 from tests.model.following import follows
 from tests.model.others import nothing
@@ -41,15 +42,19 @@ def start(scenario: Scenario) -> State:
     made = Item(UNASSIGNED, last_op=op, generation=op, create_op=op, ring=(None,) * scenario.ring)
     parts = scenario.partitions
     items, truths = [made] * parts, [Truth(life=1)] * parts
+    for part, parents in enumerate(scenario.parents):
+        if parents:
+            items[part], truths[part] = nothing(scenario), Truth()
     if scenario.pages:
         items, truths = [*[nothing(scenario)] * parts, made], [*[Truth()] * parts, Truth(life=1)]
     comes_again = not scenario.pages and (scenario.ttl or "delete" in scenario.sends)
+    late = (Message("listing.9", "create", LISTING, 0),) if scenario.planned else ()
     return State(
         tuple(items),
         (Head(),) * len(items),
         tuple(truths),
         (Worker(),) * (scenario.workers + scenario.suppliers),
-        (Message(op, "create", LISTING, 0, applied=True),) if comes_again else (),
+        (Message(op, "create", LISTING, 0, applied=True),) if comes_again else late,
     )
 
 
@@ -61,6 +66,7 @@ def successors(state: State, scenario: Scenario) -> Iterator[Step]:
         yield from (moves if index < scenario.workers else supplies)(state, index, scenario)
     yield from people(state, scenario)
     yield from follows(state, scenario)
+    yield from families.happenings(state, scenario)
     for part, item in enumerate(state.items):
         yield from sweep(state, part, item, scenario)
         if part < scenario.partitions:
@@ -87,13 +93,21 @@ def others(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[
     """Yield the messages of people, of a listing, and of a task that believes its driver dead."""
     if item.status not in (ABSENT, TOMBSTONE):
         for kind in PEOPLE:
-            if item.status in _FITS[kind] and may_send(state, kind, scenario):
-                yield _sent(*sent_as_seen(state, kind, PERSON, part))
-    if not scenario.pages and may_send(state, "create", scenario):
-        yield _sent(*sent(state, "create", LISTING, part))
+            if item.status in _FITS[kind] and may_send(state, kind, scenario) and _asked(state, kind, part, scenario):
+                yield _sent(*families.acted_as_seen(*sent_as_seen(state, kind, PERSON, part), item, scenario))
+    if not scenario.pages and may_send(state, "create", scenario) and cleaning.plans(state, part, scenario):
+        yield _sent(*families.created_as_seen(*sent(state, "create", LISTING, part), scenario))
     driven = item.status == ASSIGNED and item.nonce.startswith("W0.")
     if scenario.watched and driven and may_send(state, "fail", scenario):
         yield _sent(*sent_as_seen(state, "fail", TASK, part))
+
+
+def _asked(state: State, kind: str, part: int, scenario: Scenario) -> bool:
+    """Return whether anybody who has looked at its family asks for this."""
+    if kind != "delete":
+        return True
+    awaited = scenario.rules.delete_sees_children and families.children_of(state, part)
+    return not awaited and cleaning.may_be_deleted(state, part, scenario)
 
 
 _FITS = {
@@ -101,9 +115,11 @@ _FITS = {
     "park": (UNASSIGNED, ASSIGNED, CLOSED, PARKED),
     "reopen_parked": (UNASSIGNED, CLOSED, PARKED),
     "reset": (UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED),
+    "finish": (UNASSIGNED, ASSIGNED, CLOSED, PARKED),
     "retract": (UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED),
     "place": (UNASSIGNED,),
     "delete": (UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED),
+    "clean_up": (COMPLETED,),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.model.adversary import Label
-from tests.model.state import ACQUISITIONS, ANY, CHAIN, CLEAR, PEOPLE, STEERING, Item, Message, State
+from tests.model.state import ACQUISITIONS, ANY, CHAIN, CLEAR, HEAL, PEOPLE, STEERING, Item, Message, State
 
 
 def said(label: Label, after: State) -> str:
@@ -26,6 +26,8 @@ def names(m: Message) -> str:
         return f"(fence {m.token}-{m.nonce})"
     if m.kind in PEOPLE or m.kind in ("reclaim", "reopen") or m.kind in ACQUISITIONS - {"acquire_query"}:
         return f"(saw {m.status}, fence {m.token}-{m.nonce}, last op {m.prev})"
+    if m.kind == HEAL:
+        return f"(partition {m.part}, of creation {m.prev or 'any'}, need not wait for {m.since})"
     if m.kind == CLEAR:
         return f"(after {m.prev})"
     return f"(partition {m.part})" if m.part != ANY else ""
@@ -36,4 +38,6 @@ def item_words(item: Item) -> str:
     return (
         f"{item.status} fence {item.token}-{item.nonce or 'none'} last op {item.last_op or 'none'} "
         f"progress {item.progress} closed {item.closed}"
+        f"{f' waits for {item.waits}' if item.waits else ''}{f' awaited {item.awaited}' if item.awaited else ''}"
+        f"{' had finished' if item.finished else ''}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.model import second_driver
+from tests.model import families, second_driver
 from tests.model.adversary import Step
 from tests.model.operations import totals
 from tests.model.rules import Rules, Scenario
@@ -167,6 +167,7 @@ def send_owned(state: State, index: int, kind: str, scenario: Scenario) -> Step:
         closed=worker.closed + (kind in ("close", "close_state")), timeout=worker.timeout + 1,
         life=worker.life, counted=_counted(worker, kind, progress, scenario.rules),
     )  # fmt: skip
+    after, new = families.reading(after, new, scenario)
     return ("is sent:", new), waiting(after, new), ""
 
 

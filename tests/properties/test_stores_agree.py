@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.testing.clock import FakeClock
 from tests.properties.machine import Machine
 from tests.simulation.dynamodb.engine import Engine
@@ -85,7 +85,7 @@ def test_s5_postgresql_does_what_the_reference_does(postgres_url: str) -> None:
 @pytest.mark.slow
 def test_s5_dynamodb_does_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the simulated engine: its counts and the order of leases that ended need not be the reference's."""
-    monkeypatch.setattr(creating, "PARALLEL", 1)  # the engine is for one thread
+    monkeypatch.setattr(parallel, "PARALLEL", 1)  # the engine is for one thread
     run(BesideSimulatedDynamoDB, examples=15)
 
 

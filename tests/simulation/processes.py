@@ -41,7 +41,7 @@ class Worker:
         if self._try > 1:
             with suppress(*EXPECTED):
                 for held in self._behaviour.insist(self._one.held_by_task):
-                    self._take(self._behaviour.resume(held.key, Fence(held.token, held.nonce), watched=0.4))
+                    self._take(self._behaviour.resume(held.key, Fence(held.token, held.nonce), watched=0.6))
         idle = 0.0
         while self._setup.running:
             self._clock.sleep(self._draw.random() * (1 + idle))

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.sql.columns import PARTITIONS
@@ -146,7 +146,7 @@ class DynamoDBSetup:
     behind, is_exact, hears_of_a_pause_within = 2.0, False, ASKED_AGAIN
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
-        self._one_at_a_time = patch.object(creating, "PARALLEL", 1)
+        self._one_at_a_time = patch.object(parallel, "PARALLEL", 1)
         self._one_at_a_time.start()
         self._network, self._random = network, source
         lag = source.choice((0.0, 0.5, LONGEST_LAG))

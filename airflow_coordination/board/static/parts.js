@@ -5,8 +5,8 @@ const { Alert, Badge, Box, Button, HStack, Link, Spinner, Table, Text } = global
 const { Link: RouterLink } = globalThis.ReactRouterDOM;
 
 export const h = createElement;
-export const STATES = ["UNASSIGNED", "ASSIGNED", "CLOSED", "PARKED", "COMPLETED"];
-export const COLOURS = { UNASSIGNED: "scheduled", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
+export const STATES = ["UNASSIGNED", "BLOCKED", "ASSIGNED", "CLOSED", "PARKED", "COMPLETED"];
+export const COLOURS = { UNASSIGNED: "scheduled", BLOCKED: "upstream_failed", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes what cannot be seen, or turns the line around, as an escape. */

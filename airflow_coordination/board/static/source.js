@@ -30,9 +30,15 @@ function Read({ source: { store, source } }) {
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
     data && data.advice.length > 0 && h(Advice, data),
+    data && data.left_to_do > 0 && h(LeftToDo, data),
     data && h(Accounting, { here }),
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
 }
+
+/** What drivers have not lived to do after their endings. */
+const LeftToDo = ({ left_to_do, looked_at_all_left, finishing }) => h(Box, { as: "section", "aria-label": "Left to be done", fontSize: "sm" },
+  h(Text, null, `${looked_at_all_left ? "" : "at least "}${left_to_do} ${left_to_do === 1 ? "ending has" : "endings have"} something left to be done at the source (then=).`),
+  h(Command, { label: "The next run of the task that creates partitions does it, or:", text: finishing }));
 
 /** Adds up what became of the source's records, when somebody asks: it reads every partition. */
 function Accounting({ here }) {

@@ -129,12 +129,12 @@ export function Partition({ place }) {
     h(Command, { label: "This as a command:", text: found.typed }),
     found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
     found.summary.last_error && h(Section, { title: "Last error" }, h(Json, { text: found.summary.last_error })),
-    h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Spark"],
+    h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Records", "Spark"],
       rows: found.events.toReversed().map((one, place) => [found.events.length - place, h(Moment, { ...one, now }), one.what,
-        h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", h(Spark, one)]) })),
+        h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", one.records ?? "", h(Spark, one)]) })),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
-      heads: ["Dataset", "Blocks", "Rows", "Bytes", "When"],
-      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now })]) })),
+      heads: ["Dataset", "Blocks", "Rows", "Bytes", "When", "Records"],
+      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now }), one.records ?? ""]) })),
     found.accounting.length > 0 && h(Section, { title: "Accounting" }, h(Rows, {
       heads: ["Records", "Sink", "How many"],
       rows: found.accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) })),

@@ -17,6 +17,8 @@ class Reason(StrEnum):
     """UNASSIGNED from a time on that has not come, mostly after a failure."""
     WAITING = "waiting"
     """UNASSIGNED and claimable: it waits for its turn."""
+    BLOCKED = "blocked"
+    """UNASSIGNED, and a parent that it comes after has not finished."""
     PAUSED = "paused"
     """It could be acquired now, and a person has paused its source."""
     IDLE = "idle"

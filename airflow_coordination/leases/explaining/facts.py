@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
+from airflow_coordination.leases.explaining.above import above
+from airflow_coordination.leases.follow_up import FORGET
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
@@ -18,6 +20,7 @@ from airflow_coordination.leases.port import PartitionStore, follow_ups_of, keep
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import Action
 
 PLACES: Final = 1_000
 """So far a place in the order is counted."""
@@ -33,6 +36,8 @@ _PAGE: Final = 20
 T = TypeVar("T")
 _CUTS: Final = (1, 2, 4, 8)
 """So many characters are cut off a key, one after the other, to look for keys below it."""
+_CHANGE_NOTHING: Final = (Action.RETRACT, FORGET)
+"""What people do that leaves a partition where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ class SourceFacts:
     :param nearest: the nearest keys there are, in byte order.
     :param pause: of the source, where the partition waits to be acquired.
     :param follow_ups: how many notes of what follows its endings are left, where it is done.
+    :param above: what it waits for, and what that waits for itself, nearest first.
     :param signs: of those who work in the source; ``None`` where they are not known or not asked for.
     """
 
@@ -105,6 +111,7 @@ class SourceFacts:
     nearest: tuple[str, ...] = ()
     pause: Pause = NEVER_PAUSED
     follow_ups: int = 0
+    above: tuple[Partition, ...] = ()
     signs: Signs | None = None
 
 
@@ -133,7 +140,7 @@ class Inquiry:
 
     def about(self, key: str) -> tuple[Partition | None, SourceFacts, datetime]:
         """Return the partition, tombstones included, what explains it, and the time by the store's clock."""
-        found = self._hear("read the partition", lambda: self._store.get(self._source, key))
+        found = self._read(key)
         now = self._hear("read the clock", self._store.now)
         prefix, source, _ = split_source(self._source)
         limits = self._settings
@@ -151,6 +158,8 @@ class Inquiry:
             return {"nearest": self._nearest(key)}
         if found.deleted or found.parked:
             return {"act": self._act(key)}
+        if found.blocked:
+            return {"above": above(found, self._read)}
         if found.status is not PartitionStatus.COMPLETED:
             pause = self._hear("look for a pause", lambda: pause_of(self._store, self._source))
             asked = found.status is PartitionStatus.UNASSIGNED and not pause.paused
@@ -159,6 +168,9 @@ class Inquiry:
             return {"pause": pause, "place": place, "signs": signs}
         read = lambda: self._store.heads(self._source, key=key, limit=MOST_HEADS)  # noqa: E731
         return {"heads": tuple(self._hear("read the output", read)), "follow_ups": self._follow_ups(key)}
+
+    def _read(self, key: str) -> Partition | None:
+        return self._hear("read the partition", lambda: self._store.get(self._source, key))
 
     def _follow_ups(self, key: str) -> int:
         read = lambda: follow_ups_of(self._store, self._source, key, _PAGE)  # noqa: E731
@@ -188,7 +200,7 @@ class Inquiry:
     def _act(self, key: str) -> PersonsAct | None:
         entries = self._hear("read the audit", lambda: self._store.audit(self._source, key))
         acts = (PersonsAct(each["action"], each["by"], each["why"], each["at"]) for each in reversed(entries))
-        return next((act for act in acts if act.action != "retract"), None)
+        return next((act for act in acts if act.action not in _CHANGE_NOTHING), None)
 
     def _nearest(self, key: str) -> tuple[str, ...]:
         above = self._keys(key, NEIGHBOURS)

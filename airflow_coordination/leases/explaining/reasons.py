@@ -15,12 +15,14 @@ from airflow_coordination.leases import remedies
 from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
+from airflow_coordination.leases.explaining.parents import blocked
+from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.explaining.undelivered import told
 from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past
 from airflow_coordination.leases.fence import Ending
 from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rules import phantom
+from airflow_coordination.leases.rule import phantom
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.steps import reclaim
 from airflow_coordination.leases.writes import Action, Sweep
@@ -61,6 +63,8 @@ def _reason_of(partition: Partition, now: datetime) -> _Explained:
         return done
     if partition.status is PartitionStatus.ASSIGNED:
         return expired if _has_come(partition.ownership_timeout, now) else held
+    if partition.blocked:
+        return blocked
     if partition.status is PartitionStatus.UNASSIGNED:
         return delayed if partition.available_at and not _has_come(partition.available_at, now) else waiting
     if partition.reopen_at is None:
@@ -204,7 +208,8 @@ def done(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
     newest = _newest(partition)
     at = newest.at if newest and newest.outcome in (Outcome.COMPLETED, Outcome.CLOSED) else partition.updated_at
     since = f" since {past(at, now)}" if at else ""
-    said = f"{_name(facts)} is done{since}: {_published(facts)}."
+    records = records_told(partition)
+    said = f"{_name(facts)} is done{since}: {_published(facts)}{f'; records: {records}' if records else ''}."
     if not facts.follow_ups:
         return Explanation(facts.key, Reason.DONE, said)
     left = f"{said} What was to follow at its source (then=) is not done yet."
@@ -212,16 +217,15 @@ def done(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
 
 
 def deleted(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
-    """Explain a tombstone."""
-    act = facts.act
-    by = f" by {_person(act)}" if act is not None and act.action == Action.DELETE else ""
+    """Explain a tombstone: a person's, or that of a parent which had finished and was cleaned up."""
+    act, cleaned_up = facts.act, partition.cleaned_up
+    meant = Action.CLEAN_UP if cleaned_up else Action.DELETE
+    by = f" by {_person(act)}" if act is not None and act.action == meant else ""
     at = f" at {past(partition.updated_at, now)}" if partition.updated_at else ""
-    return Explanation(
-        facts.key,
-        Reason.DELETED,
-        _sentence(f"{_name(facts)} was deleted{at}{by}"),
-        "It is created anew when a supplier names it again.",
-    )
+    went = "had finished, and was cleaned up" if cleaned_up else "was deleted"
+    then = "It is created anew when a supplier names it again."
+    parent = "Partitions that name it as a parent need not wait for it. " if cleaned_up else ""
+    return Explanation(facts.key, Reason.DELETED, _sentence(f"{_name(facts)} {went}{at}{by}"), f"{parent}{then}")
 
 
 def absent(facts: SourceFacts) -> Explanation:

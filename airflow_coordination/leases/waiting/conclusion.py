@@ -127,7 +127,9 @@ class Waiting:
         if self._parked(seen):
             return self._until_a_person_acts(seen, "The source is not completed")
         if not seen.moving:
-            return Conclusion(WaitVerdict.READY, _told("Everything is completed.", seen))
+            behind = seen.outlook.blocked
+            but = f" but what is parked, and {behind} partitions behind it" if behind else ""
+            return Conclusion(WaitVerdict.READY, _told(f"Everything is completed{but}.", seen))
         if not self.terms.wait:
             return Conclusion(WaitVerdict.NOTHING, _told("Not completed, and this sensor does not wait.", seen))
         return self._while_moving(seen)
@@ -153,6 +155,8 @@ class Waiting:
 
     def _until_a_person_acts(self, seen: Observation, what: str) -> Conclusion:
         parked = f"{seen.outlook.parked} partitions are parked and wait for a person"
+        if seen.outlook.blocked:
+            parked += f", and {seen.outlook.blocked} wait for their parents"
         return Conclusion(WaitVerdict.PARKED, _told(f"{what}: {parked}.", seen))
 
 

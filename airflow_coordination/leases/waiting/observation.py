@@ -61,8 +61,13 @@ class Observation:
 
     @property
     def moving(self) -> bool:
-        """Whether something can be acquired, now or later, without a person."""
-        return bool(self.outlook.claimable or self.outlook.assigned or self.outlook.waiting)
+        """Whether something can be acquired, now or later, without a person.
+
+        What waits for parents waits for what moves, or for what is parked: if there is neither, the next sweep finds
+        that its parents have finished.
+        """
+        seen = self.outlook
+        return bool(seen.claimable or seen.assigned or seen.waiting or (seen.blocked and not seen.parked))
 
     def key_of(self, hint: str) -> str:
         """Return the key of the partition that one of the hints is about."""
@@ -76,9 +81,14 @@ class Observation:
         paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
         return (
             f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
-            f"{outlook.parked} parked, {outlook.completed} completed{next_due}; "
+            f"{outlook.parked} parked, {self._blocked}{outlook.completed} completed{next_due}; "
             f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}{paused}"
         )
+
+    @property
+    def _blocked(self) -> str:
+        """What waits for parents, where anything does."""
+        return f"{self.outlook.blocked} behind their parents, " if self.outlook.blocked else ""
 
     @cached_property
     def _hints(self) -> list[str]:

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sources.clients import client_of
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
 
@@ -75,12 +76,7 @@ class S3Listing:
         return request | ({"RequestPayer": "requester"} if self.requester_pays else {})
 
     def _connect(self) -> Any:
-        client = self.client
-        if client is None:
-            return _default_client(self.where)
-        if not hasattr(client, "get_conn") and not hasattr(client, "get_paginator") and callable(client):
-            client = client()
-        return client.get_conn() if hasattr(client, "get_conn") else client
+        return client_of(self.client, lambda: _default_client(self.where))
 
 
 def _object(entry: Mapping[str, Any]) -> StoredObject:

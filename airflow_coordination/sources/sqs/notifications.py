@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
-from airflow_coordination.follow_ups.sqs import BATCH, check_queue, refused_deletions, sqs_client
+from airflow_coordination.follow_ups.sqs import check_queue
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
-from airflow_coordination.sources.errors import wrapped
-from airflow_coordination.sources.sqs.events import NotUnderstoodError, new_objects
+from airflow_coordination.sources.sqs.acknowledged import AcknowledgedNotifications
+from airflow_coordination.sources.sqs.queue import MessageQueue
+from airflow_coordination.sources.sqs.reading import batches
 
-log = logging.getLogger(__name__)
-_ACTION: Final = "receive notifications"
-_WAIT_SECONDS: Final = 1
-_TOGETHER: Final = 10
-"""So many requests' messages are stored with one save of the global state."""
+_VISIBILITY: Final = timedelta(minutes=2)
+_AGAIN_AFTER: Final = timedelta(hours=2)
+"""As long as an acknowledgment may take (Data Prepper: ``visibility_duplication_protection_timeout``)."""
+_LONGEST: Final = timedelta(hours=12)
+"""SQS: a message is hidden for so long at most, from the moment when it was received."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqsNotifications:
-    """The supplier that :func:`sqs_notifications` makes. The queue is its memory: the global state stays as it is."""
+    """What :func:`sqs_notifications` makes of ``delete="created"``. The queue is its memory: the global state stays."""
 
     queue_url: str
     max_messages: int
@@ -37,54 +37,45 @@ class SqsNotifications:
 
         :raises SourceError: when the queue does not answer.
         """
-        with wrapped(_ACTION, self.queue_url):
-            client = sqs_client(self.queue_url, self.region)
-        received = 0
-        while received < self.max_messages and (messages := list(self._several(client))):
-            received += len(messages)
-            understood = []
-            for message in messages:
-                try:
-                    yield from (each.identifier() for each in new_objects(message["Body"]))
-                    understood.append(message)
-                except (NotUnderstoodError, InvalidInputError) as error:
-                    log.warning("Left in %s: %.200s (%s)", self.queue_url, message["Body"], error)
+        queue = MessageQueue.opened(self.queue_url, self.visibility, self.region)
+        for found in batches(queue, self.max_messages):
+            yield from (each for one in found for each in one.partitions)
             yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store
-            self._delete(client, [message["ReceiptHandle"] for message in understood])
+            queue.delete([one.receipt for one in found])
 
-    def _several(self, client: Any) -> Iterator[dict[str, Any]]:
-        """Yield the messages of several requests, up to the first that finds none."""
-        for _ in range(_TOGETHER):
-            found = self._receive(client)
-            if not found:
-                return
-            yield from found
 
-    def _receive(self, client: Any) -> list[dict[str, Any]]:
-        with wrapped(_ACTION, self.queue_url):
-            answer = client.receive_message(
-                QueueUrl=self.queue_url,
-                MaxNumberOfMessages=BATCH,
-                WaitTimeSeconds=_WAIT_SECONDS,
-                VisibilityTimeout=int(self.visibility.total_seconds()),
-            )
-        found: list[dict[str, Any]] = answer.get("Messages", [])
-        return found
+@overload
+def sqs_notifications(
+    queue_url: str,
+    *,
+    max_messages: int = ...,
+    visibility: timedelta = ...,
+    region: str | None = ...,
+    delete: Literal["created"] = ...,
+) -> SqsNotifications: ...
 
-    def _delete(self, client: Any, receipts: list[str]) -> None:
-        """Delete what is stored; what cannot be deleted comes again, and is no new partition then."""
-        with wrapped("delete notifications", self.queue_url):
-            for each in refused_deletions(client, self.queue_url, receipts):
-                log.warning("A message of %s comes again: %s", self.queue_url, each.get("Message", each["Code"]))
+
+@overload
+def sqs_notifications(
+    queue_url: str,
+    *,
+    max_messages: int = ...,
+    visibility: timedelta = ...,
+    region: str | None = ...,
+    delete: Literal["acknowledged"],
+    again_after: timedelta | None = ...,
+) -> AcknowledgedNotifications: ...
 
 
 def sqs_notifications(
     queue_url: str,
     *,
     max_messages: int = 10_000,
-    visibility: timedelta = timedelta(minutes=2),
+    visibility: timedelta = _VISIBILITY,
     region: str | None = None,
-) -> SqsNotifications:
+    delete: Literal["created", "acknowledged"] = "created",
+    again_after: timedelta | None = None,
+) -> SqsNotifications | AcknowledgedNotifications:
     """Return a supplier that makes a partition of every object that S3 says was created.
 
     Its key is ``bucket|name|version``, its payload ``path``, ``size`` and ``etag``, as of
@@ -92,17 +83,45 @@ def sqs_notifications(
     that comes twice is not. Messages of S3 itself, by way of SNS, and of EventBridge are understood; those of removed
     objects are only deleted. What is not understood stays in the queue, for its redrive policy, and the log names it.
 
-    A message is deleted when the partitions of its batch are in the store: a supplier that dies before that leaves it
-    to the next one.
+    With ``delete="created"`` a message is deleted when the partitions of its batch are in the store: a supplier that
+    dies before that leaves it to the next one. With ``delete="acknowledged"`` (Data Prepper: ``acknowledgments: true``)
+    it is deleted when its partitions have completed: by ``then=DeleteMessages.of(lease.partition)`` in the job, or by
+    the supplier when the message comes again.
 
     :param queue_url: the queue; one for this source only.
     :param max_messages: so many in one run; the next one goes on.
     :param visibility: how long a received message is hidden from others, until its partitions are created.
     :param region: by default the one that the URL names, or the environment's.
+    :param delete: ``"created"`` or ``"acknowledged"``.
+    :param again_after: with ``"acknowledged"``, after how long a message comes again whose partitions have been
+        created, to see whether they have completed; 2 hours by default. 12 hours at most together with ``visibility``.
     :raises InvalidInputError: for arguments that cannot be used.
     """
     check_queue(queue_url)
     if isinstance(max_messages, bool) or max_messages < 1:
         raise InvalidInputError("max_messages", max_messages, "is not a whole number above zero", "Give 1 or more")
     positive("visibility", visibility)
-    return SqsNotifications(queue_url, max_messages, visibility, region)
+    _check_deletion(delete, again_after, queue_url)
+    if delete == "created":
+        _check_hidden(visibility, "")
+        return SqsNotifications(queue_url, max_messages, visibility, region)
+    again = positive("again_after", again_after) or _AGAIN_AFTER
+    _check_hidden(visibility + again, " and again_after")
+    return AcknowledgedNotifications(queue_url, max_messages, visibility, again, region)
+
+
+def _check_deletion(delete: object, again_after: timedelta | None, queue_url: str) -> None:
+    if delete not in ("created", "acknowledged"):
+        raise InvalidInputError("delete", delete, "is no time to delete messages", "Give 'created' or 'acknowledged'")
+    if delete == "created" and again_after is not None:
+        problem = "has no meaning where messages are deleted at once"
+        raise InvalidInputError("again_after", again_after, problem, "Leave it out, or give delete='acknowledged'")
+    if delete == "acknowledged" and queue_url.endswith(".fifo"):
+        problem = "is a FIFO queue, in which later messages would wait for the partitions of earlier ones"
+        raise InvalidInputError("queue_url", queue_url, problem, "Give a standard queue, or delete='created'")
+
+
+def _check_hidden(hidden: timedelta, more: str) -> None:
+    if hidden > _LONGEST:
+        problem = "is longer than the 12 hours for which SQS hides a message"
+        raise InvalidInputError(f"visibility{more}", hidden, problem, "Give less")

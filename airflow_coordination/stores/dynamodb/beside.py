@@ -6,9 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.dynamodb import follow_ups, heads, records
+from airflow_coordination.stores.dynamodb.children import Children
+from airflow_coordination.stores.dynamodb.forgetting import forget_follow_up
+from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.schema_version import StoreFacts
 
@@ -17,6 +21,7 @@ class Beside(ABC):
     """Items under identifiers that no source can have."""
 
     table: Table
+    _partitions: Partitions
 
     @abstractmethod
     def _ready(self) -> StoreFacts:
@@ -40,10 +45,20 @@ class Beside(ABC):
         self._ready()
         return follow_ups.follow_ups(self.table, source, key, after, limit)
 
+    def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that have ``parent`` among their parents, by key in byte order."""
+        self._ready()
+        return Children(self._partitions).page(source, parent, after, limit)
+
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note of what follows an ending away."""
         self._ready()
         follow_ups.clear_follow_up(self.table, done)
+
+    def forget_follow_up(self, write: Forget) -> None:
+        """Take a note away undone, audited in the same transaction."""
+        self._ready()
+        forget_follow_up(self.table, write)
 
     def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first."""

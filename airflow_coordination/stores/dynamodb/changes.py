@@ -15,6 +15,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.rule import Changes, held
 from airflow_coordination.leases.rules import (
     ACQUIRE_AS_SEEN,
     ADOPT,
@@ -23,8 +24,6 @@ from airflow_coordination.leases.rules import (
     RENEW,
     REOPEN,
     RULES,
-    Changes,
-    held,
 )
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import AcquireHinted, Adopt, Begin, End, Renew, Save, Sweep
@@ -196,10 +195,10 @@ def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change
     :param texts: progress and staged blocks as they are stored, where they change.
     :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
     """
-    before = partition(token=write.fence.token, nonce=write.fence.nonce, last_op=write.prev)
+    before = partition(token=write.fence.token, nonce=write.fence.nonce, last_op=write.prev, awaited_op=None)
     changes = END.changes(_WORDS, before, write, at.now)
     sets = _attributes(before, changes, write.source, at.now) | texts
-    if write.status is PartitionStatus.COMPLETED and ttl is not None:
+    if write.completes and ttl is not None and not write.keeps:
         sets[it.EXPIRATION] = int((at.now + ttl).timestamp())
     return Change(sets, END.condition(_WORDS, _ANY, write, at.past))
 
@@ -251,10 +250,15 @@ def replace(before: Partition, after: Partition, at: Moment) -> Change:
     for name, large in it.LARGE_OP.items():
         if name in sets:
             sets[large] = None
-    if after.status is not PartitionStatus.COMPLETED:  # what was completed stays under its TTL
+    if after.deleted or after.status is not PartitionStatus.COMPLETED:  # what was completed stays under its TTL
         sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if after.deleted else None
+    if after.deleted:  # a parent whose children were too many to release together may stand there still
+        sets |= dict.fromkeys((it.COMBINATION, it.STANDING))
     unchanged = as_seen(before)
-    for name in (it.NONCE, it.TIMEOUT, it.OWNER, it.CONFIRMED):
+    # What a release or a creation of children changes, and nobody else: named only where it matters.
+    family = (it.WAITS_FOR,) * (before.status is not PartitionStatus.ASSIGNED)
+    family += (it.AWAITED,) * (after.deleted or after.status is PartitionStatus.COMPLETED)
+    for name in (it.NONCE, it.TIMEOUT, it.OWNER, it.CONFIRMED, *family):
         value = old.get(name)
         unchanged = unchanged & (Attr(name).not_exists() if value is None else Attr(name).eq(value))
     return Change(sets, unchanged)

@@ -10,8 +10,8 @@ from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import NoCredentialsError
 
-from airflow_coordination.stores.dynamodb.creating import PARALLEL
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.parallel import PARALLEL
 
 CONNECT_SECONDS: Final = 3
 READ_SECONDS: Final = 5

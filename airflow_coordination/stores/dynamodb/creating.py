@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from boto3.dynamodb.conditions import Attr
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
+from airflow_coordination.leases.hierarchy import status_in, unfinished
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.leases.writes import Create, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.children import edge, stamp, still_finished
 from airflow_coordination.stores.dynamodb.expressions import put
+from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
-PARALLEL: Final = 8
-"""How many requests of one step are under way at a time."""
 _TRIES: Final = 3
 _REMEMBERED: Final = 5_000
 _LAG: Final = timedelta(seconds=10)
 """For how long the index may not show what was created."""
-T = TypeVar("T")
-
-
-def side_by_side(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Make calls, ``PARALLEL`` of them at a time, and return their results; one at a time stays in this thread."""
-    if min(PARALLEL, len(calls)) <= 1:
-        return [call() for call in calls]
-    with ThreadPoolExecutor(min(PARALLEL, len(calls))) as pool:
-        running = [pool.submit(call) for call in calls]
-    return [task.result() for task in running]
 
 
 class Ordinals:
@@ -89,6 +79,8 @@ class Creating:
         self._done = (write.op, done)
         first = self._ordinals.take(len(distinct), self._partitions.moment().now)
         todo = [(new, first + place) for place, new in enumerate(distinct) if new.key not in done]
+        if any(new.parents for new, _ in todo):
+            self._judge(write, [new for new, _ in todo])
         self._create_all(write, todo, done)
         return sum((done[new.key] for new in distinct), start=repeated)
 
@@ -116,8 +108,44 @@ class Creating:
         if errors:
             raise _worst(errors, applied=bool(done))
 
+    def _judge(self, write: Create, page: Sequence[NewPartition]) -> None:
+        """Refuse a page with a parent that is not there, before anything of it is created."""
+        call = Call("look for parents", writes=False)
+        keys = list(dict.fromkeys(key for new in page for key in (new.key, *new.parents)))
+        found: dict[str, Partition] = {}
+        for first in range(0, len(keys), Partitions.BATCH):
+            found |= self._partitions.some(call, write.source, keys[first : first + Partitions.BATCH])
+        for new in page:
+            if steps.is_new(found.get(new.key), write.op):
+                unfinished(new, partial(status_in, found))
+
+    def _create_child(self, write: Create, new: NewPartition, ordinal: int) -> Created:
+        """Create one partition with parents in one transaction with what it does to them, or say what was there."""
+        call = Call("create", new.key)
+        for _ in range(_TRIES):
+            found = self._partitions.some(call, write.source, [new.key, *new.parents])
+            existing, now = found.get(new.key), self._partitions.moment().now
+            if existing is not None and not steps.is_new(existing, write.op):
+                return _found(existing, new, write.op)
+            waits = unfinished(new, partial(status_in, found))
+            after = steps.create(existing, new, write.source, write.op, now, ordinal, waits)
+            assert after is not None
+            on_parents = [
+                stamp(write.source, parent, write.op) if parent in waits else still_finished(write.source, parent)
+                for parent in new.parents
+            ]
+            edges = [edge(write.source, parent, new.key) for parent in new.parents]
+            own = {"Put": self._put_of(existing, after, now)}
+            if self._partitions.table.transact(call, [own, *on_parents, *edges]) is None:
+                if not waits:
+                    self._fresh.append(_Fresh(after.ordinal, after.source, after.key, after.token, now))
+                return Created(created=1)
+        raise call.unavailable(f"the parents of partition {new.key!r} change faster than they can be read")
+
     def _create(self, write: Create, new: NewPartition, ordinal: int) -> Created:
         """Create one partition, or say what was there."""
+        if new.parents:
+            return self._create_child(write, new, ordinal)
         call = Call("create", new.key)
         existing: Partition | None = None
         for _ in range(_TRIES):
@@ -134,22 +162,26 @@ class Creating:
         raise call.unavailable(f"partition {new.key!r} is deleted and created again faster than it can be read")
 
     def _put(self, call: Call, existing: Partition | None, after: Partition, now: datetime) -> Refusal | None:
-        """Put a new item, or one in the place of a tombstone; ``version`` is never below the token."""
+        """Put a new item, or one in the place of a tombstone; return the refusal, if it was refused."""
+        answer = self._partitions.table.attempt(call, "put_item", **self._put_of(existing, after, now))
+        return answer if isinstance(answer, Refusal) else None
+
+    @staticmethod
+    def _put_of(existing: Partition | None, after: Partition, now: datetime) -> dict[str, Any]:
+        """Return the put; ``version`` is never below the token."""
         condition = Attr(it.SOURCE).not_exists()
         if existing is not None:
             same = Attr(it.TOKEN).eq(existing.token) & Attr(it.CREATE_OP).eq(existing.create_op)
             condition = Attr(it.DELETED).exists() & same
-        answer = self._partitions.table.attempt(
-            call, "put_item", **put({**it.encode(after, now), it.VERSION: after.token}, condition)
-        )
-        return answer if isinstance(answer, Refusal) else None
+        return put({**it.encode(after, now), it.VERSION: after.token}, condition)
 
 
 def _found(existing: Partition, new: NewPartition, op: str) -> Created:
     """Return what an existing partition counts as: a repetition of its own creation counts as that."""
     if existing.create_op == op:
         return Created(created=1)
-    same = (existing.payload_text, existing.priority) == (new.payload_text, new.priority)
+    stored = (existing.payload_text, existing.priority, existing.parents)
+    same = stored == (new.payload_text, new.priority, new.parents)
     return Created(existing=1, changed=() if same else (new.key,))
 
 

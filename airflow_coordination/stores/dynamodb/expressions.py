@@ -75,6 +75,13 @@ def put(item: Mapping[str, Any], condition: ConditionBase) -> dict[str, Any]:
     return {"Item": whole_item(item), "ConditionExpression": text, **expression.arguments()}
 
 
+def delete(key: Mapping[str, Any], condition: ConditionBase) -> dict[str, Any]:
+    """Return the arguments of a conditional deletion."""
+    expression = Expression()
+    text = expression.condition(condition)
+    return {"Key": typed(key), "ConditionExpression": text, **expression.arguments()}
+
+
 def query(key: ConditionBase, attributes: Sequence[str] = (), kept: ConditionBase | None = None) -> dict[str, Any]:
     """Return the arguments of a query.
 
@@ -100,7 +107,8 @@ def update(key: Mapping[str, Any], sets: Mapping[str, Any], condition: Condition
     assigned = [
         f"{expression.name(name)} = {expression.operand(value)}" for name, value in sets.items() if value is not None
     ]
-    text = f"SET {', '.join(assigned)} ADD {expression.name(VERSION)} {expression.operand(1)}"
+    text = f"SET {', '.join(assigned)} " if assigned else ""
+    text += f"ADD {expression.name(VERSION)} {expression.operand(1)}"
     if gone:
         text += f" REMOVE {', '.join(expression.name(name) for name in gone)}"
     text_of_condition = expression.condition(condition)

@@ -23,7 +23,7 @@ _STORED: Final = {field.name: field.stored for field in FOLLOW_UP_FIELDS}
 def follow_up_item(note: FollowUp, now: datetime) -> dict[str, Any]:
     """Return the item of a note that is written now."""
     return {
-        **_key(note),
+        **note_key(note),
         READABLE_KEY: note.key,
         _STORED["token"]: note.token,
         _STORED["op"]: note.op,
@@ -36,23 +36,24 @@ def follow_ups(table: Table, source: str, key: str | None, after: FollowUp | Non
     """Return notes by key in byte order, then by token and operation."""
     first, end = parts_between(key) if key is not None else (None, None)
     condition: ConditionBase = Key(SOURCE).eq(belonging(source, FOLLOW_UPS))
-    last = _key(after)[KEY] if after is not None else None
+    last = note_key(after)[KEY] if after is not None else None
     if first is not None:
         condition &= Key(KEY).between(max(first, last or first), end)
     elif last is not None:
         condition &= Key(KEY).gt(last)
     call = Call("read the follow-ups", key or "", writes=False)
-    pages = table.pages(call, None, ConsistentRead=True, **query(condition))
+    pages = table.pages(call, limit + (last is not None), ConsistentRead=True, **query(condition))
     found = (_decoded(source, item) for page in pages for item in page if item[KEY] != last)
     return list(islice(found, limit))
 
 
 def clear_follow_up(table: Table, done: FollowUp) -> None:
     """Take a note away; a key that is not there any more is no error."""
-    table.send(Call("clear a follow-up", done.key), "delete_item", TableName=table.name, Key=typed(_key(done)))
+    table.send(Call("clear a follow-up", done.key), "delete_item", TableName=table.name, Key=typed(note_key(done)))
 
 
-def _key(note: FollowUp) -> dict[str, str]:
+def note_key(note: FollowUp) -> dict[str, str]:
+    """Return where a note lies."""
     return {
         SOURCE: belonging(note.source, FOLLOW_UPS),
         KEY: part_key(note.key, f"{note.token:019}|{note.op}"),

@@ -51,7 +51,8 @@ _DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
 
 
 def _head(source: str, item: Item) -> HeadRecord:
-    values = {field.name: _DECODERS[field.kind](item[_ATTRIBUTES[field.name]]) for field in _OTHERS}
+    stored = [field for field in _OTHERS if not field.optional or _ATTRIBUTES[field.name] in item]
+    values = {field.name: _DECODERS[field.kind](item[_ATTRIBUTES[field.name]]) for field in stored}
     return HeadRecord(source=source, key=item[READABLE_KEY], **values)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
+from airflow_coordination.leases.accounts import left_by_end
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.fence import RING_SIZE, Ending
@@ -73,7 +74,7 @@ class History:
             self._write(row, before.nonce)
 
     def ended_as_seen(self, seen: Partition, sets: dict[str, Any]) -> None:
-        """Write the row of a tenure that a sweep has ended by what the index says of it.
+        """Write the row of a tenure that a sweep has ended by what the index says of it: nothing of its accounting.
 
         :param sets: what the sweep has set, the ring's entry among it.
         """
@@ -83,7 +84,8 @@ class History:
     def ended_by_owner(self, write: End, sets: dict[str, Any]) -> None:
         """Write the row of a tenure that its owner has ended."""
         entry, record = sets[it.RING[write.fence.token % RING_SIZE]], _tenure_in(END.records(write))
-        self._write(Row(write.source, write.key, entry, None, None, None, record), write.fence.nonce)
+        row = Row(write.source, write.key, entry, None, None, None, record, left_by_end(write))
+        self._write(row, write.fence.nonce)
 
     def rows(self, source: str, key: str | None, limit: int) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
@@ -129,6 +131,7 @@ class History:
             "error": row.record.error,
             "rows": row.record.rows,
             "bytes": row.record.bytes,
+            "accounting": row.accounting_text,
         }
         return {
             it.SOURCE: place,
@@ -156,8 +159,8 @@ def _decoded(source: str, item: it.Item) -> PastTenure:
     said = json.loads(it.text(item, _ROW))
     since = from_micros(said["since"]) if "since" in said else None
     record = TenureEnded(said.get("error"), said.get("rows", 0), said.get("bytes", 0))
-    row = Row(source, it.key_of(item), said["entry"], said.get("owner"), said.get("details"), since, record)
-    return row.past_tenure()
+    owner, details, totals = said.get("owner"), said.get("details"), said.get("accounting")
+    return Row(source, it.key_of(item), said["entry"], owner, details, since, record, totals).past_tenure()
 
 
 def _newest_first(number: int) -> str:

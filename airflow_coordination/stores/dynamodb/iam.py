@@ -18,9 +18,10 @@ from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores.dynamodb.index_keys import combination
+from airflow_coordination.stores.dynamodb.index_keys import blocked, combination
 from airflow_coordination.stores.dynamodb.keys import (
     AUDIT,
+    CHILDREN,
     COUNTS,
     FOLLOW_UPS,
     HEADS,
@@ -35,6 +36,8 @@ _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
 _TABLE: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _OUTPUT_ROOT: Final = re.compile(r"s3[an]?://(?P<bucket>[a-z0-9.-]+)(?P<prefix>(/[^\s$*?]*)?)")
+_BESIDE: Final = (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS, CHILDREN)
+"""What lies beside a source's partitions."""
 _TEMPLATES: Final = files(__package__) / "policies"
 
 
@@ -155,9 +158,10 @@ def narrowed(
         raise SettingsError("source", source, "is nothing that setup is narrowed to", "Use it with worker or reader")
     work, queue = statements
     sources = ["dynamodb:Query"] + ["dynamodb:PutItem"] * (role is Role.WORKER)
-    identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE")]
-    parts = [belonging(one, kind) for one in identifiers for kind in (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS)]
+    identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE", "WORKER")]
+    parts = [belonging(one, kind) for one in identifiers for kind in _BESIDE]
     waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
+    waiting.append(blocked(identifiers[0]))
     waiting.append(belonging(identifiers[0], HISTORY))  # the history of the whole source
     return [
         _under(work, [*identifiers, *parts]),

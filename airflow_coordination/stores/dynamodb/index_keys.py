@@ -32,6 +32,8 @@ DELAYED: Final = "$"
 FRESH: Final = "%"
 """Every new partition stands above this, everything else that waits below it."""
 PARKED: Final = "~"
+RELEASING: Final = "!"
+"""Where a completed parent stands, before all that wait, while it has more children than go into one transaction."""
 
 _BIAS: Final = 2**31
 _PLACE: Final = re.compile(r"(?:([-P])(\d{10})\|)?(.*)\.(\d{9})Z")
@@ -97,6 +99,11 @@ def created_at(place: str) -> datetime:
 def combination(source: str, status: PartitionStatus) -> str:
     """Return ``sourceStatusCombinationKey`` as Data Prepper writes it."""
     return f"{source}|{status}"
+
+
+def blocked(source: str) -> str:
+    """Return the combination of what waits for a parent, or has children to release: no query for work reads it."""
+    return f"{source}|BLOCKED"
 
 
 def waiting(rank: Rank, due: datetime, place: str, now: datetime) -> str:

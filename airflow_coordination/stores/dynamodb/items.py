@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, TypeVar
@@ -17,10 +17,12 @@ from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import PARTITION_FIELDS, Field, Kind
+from airflow_coordination.leases.parents import dump_keys, load_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb.index_keys import (
+    blocked,
     combination,
     instant,
     parse_instant,
@@ -51,6 +53,8 @@ EXPIRATION: Final = "expirationTime"
 
 # Ours. Times are microseconds since 1970.
 READABLE_KEY: Final = "partitionKey"
+NEVER: Final = to_micros(datetime(9999, 12, 31, tzinfo=UTC))
+"""When what waits for a parent can be acquired, to code that knows no parents."""
 TOKEN: Final = "fenceToken"
 NONCE: Final = "fenceNonce"
 LAST_OP: Final = "lastOp"
@@ -67,6 +71,8 @@ MAY_LOSE: Final = "lostLeasesAllowed"
 CONFIRMED: Final = "confirmed"
 TRY: Final = "ownerTry"
 DELETED: Final = "deleted"
+WAITS_FOR: Final = "waitsFor"
+AWAITED: Final = "awaitedOp"
 ACCOUNTING: Final = "accounting"
 LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp", ACCOUNTING: "accountingOp"}
 """In the place of a text that is too large for the item: the operation that stored it in an item of its own."""
@@ -109,20 +115,28 @@ def encode(partition: Partition, now: datetime) -> Item:
     :param now: decides where a delayed partition stands in the index.
     """
     place = place_of(partition.priority, partition.ordinal)
-    stands = None
-    if not partition.deleted:
-        stands = standing(partition.status, partition.rank, due_at(partition), place, now)
     item: Item = {
         **lease_key(partition.source, partition.key),
         READABLE_KEY: partition.key if stored_key(partition.key) != partition.key else None,
         TRY: partition.owner_try,
-        COMBINATION: combination(partition.source, partition.status) if stands else None,
-        STANDING: stands,
+        **_standing(partition, place, now),
         PLACE: place,
         **encoded({name: getattr(partition, name) for name in _CODECS}),
         **dict(zip(RING, partition.ring, strict=True)),
     }
+    if partition.blocked:
+        item[AVAILABLE] = NEVER
     return {name: value for name, value in item.items() if value is not None}
+
+
+def _standing(partition: Partition, place: str, now: datetime) -> Item:
+    """Return where the index finds a partition: what waits for a parent lies apart from what can be acquired."""
+    if partition.blocked:
+        return {COMBINATION: blocked(partition.source), STANDING: place}
+    stands = None
+    if not partition.deleted:
+        stands = standing(partition.status, partition.rank, due_at(partition), place, now)
+    return {COMBINATION: combination(partition.source, partition.status) if stands else None, STANDING: stands}
 
 
 def attribute_of(name: str) -> str:
@@ -182,7 +196,7 @@ def available_at(item: Item) -> datetime | None:
 
     What was never delayed can then be had at once, however little two hosts agree about the second.
     """
-    if item.get(STATUS) != PartitionStatus.UNASSIGNED or DELETED in item:
+    if item.get(STATUS) != PartitionStatus.UNASSIGNED or DELETED in item or WAITS_FOR in item:
         return None
     return _moment(item, AVAILABLE) or _moment(item, UPDATED)
 
@@ -269,6 +283,7 @@ _WRITTEN: Final[dict[Kind, Callable[[Any], Any]]] = {
     Kind.TIME: to_micros,
     Kind.STATUS: str,
     Kind.RANK: int,
+    Kind.KEYS: dump_keys,
 }
 _READ: Final[dict[Kind, Callable[[Item, str], Any]]] = {
     Kind.TEXT: text,
@@ -277,6 +292,7 @@ _READ: Final[dict[Kind, Callable[[Item, str], Any]]] = {
     Kind.TIME: _moment,
     Kind.STATUS: lambda item, name: one_of(PartitionStatus, item, name),
     Kind.RANK: lambda item, name: one_of(Rank, item, name),
+    Kind.KEYS: lambda item, name: load_keys(text(item, name)),
 }
 
 
@@ -285,7 +301,9 @@ def _codec(field: Field, attribute: str) -> _Codec:
         return None if value is None else _WRITTEN[field.kind](value)
 
     def decode(item: Item) -> Any:
-        return None if field.optional and attribute not in item else _READ[field.kind](item, attribute)
+        if field.optional and attribute not in item:
+            return () if field.kind is Kind.KEYS else None
+        return _READ[field.kind](item, attribute)
 
     return _Codec(attribute, encode, decode)
 

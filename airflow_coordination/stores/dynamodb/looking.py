@@ -54,7 +54,8 @@ class Looking:
         if found.claimable or found.assigned or found.waiting:
             return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[COMPLETED])
         exact = self._counting.count(source, now)
-        unseen = exact[UNASSIGNED] + exact[ASSIGNED] + max(0, exact[CLOSED] - found.parked)
+        unassigned = max(0, exact[UNASSIGNED] - found.blocked)
+        unseen = unassigned + exact[ASSIGNED] + max(0, exact[CLOSED] - found.parked)
         return replace(found, waiting=unseen, completed=exact[COMPLETED])
 
     def _indexed(self, source: str) -> Outlook:
@@ -75,6 +76,7 @@ class Looking:
             parked=count(call, source, CLOSED, Key(it.STANDING).eq(PARKED), LOOK),
             next_due=self._queue.first_due(call, source, now),
             oldest_claimable=next((self._age(call, row, now) for row in claimable), None),
+            blocked=self._queue.blocked(call, source, LOOK),
         )
 
     def _age(self, call: Call, row: Candidate, now: datetime) -> timedelta | None:

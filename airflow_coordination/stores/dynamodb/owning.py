@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rules import END
+from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import Adopt, Answer, Begin, End, OwnerWrite, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.children import NOT_AWAITED, Children
 from airflow_coordination.stores.dynamodb.large_values import stored, texts_of
 from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
+
+_TRIES: Final = 5
 
 
 class Owning:
@@ -28,6 +32,7 @@ class Owning:
 
     def __init__(self, partitions: Partitions, ttl: timedelta | None) -> None:
         self._partitions, self._ttl = partitions, ttl
+        self._children = Children(partitions)
 
     def write(self, write: OwnerWrite) -> Answer:
         """Apply an owner's write under its fence."""
@@ -97,11 +102,29 @@ class Owning:
         puts += beside(self._partitions.table, END.records(write), at.now)
         check_together(call, write.key, len(write.heads), puts)
         change = changes.end(write, at, sets, self._ttl)
-        refusal = self._change(call, write, change, puts)
+        alone = Change(change.sets, change.condition & NOT_AWAITED) if write.completes else change
+        refusal = self._change(call, write, alone, puts)
         if refusal is not None:
-            return Answer(False, self._partitions.refused(call, refusal))
+            refused = self._partitions.refused(call, refusal)
+            if not waited_for(write, refused):
+                return Answer(False, refused)
+            if (refused := self._end_parent(call, write, change, puts, refused)) is not None:
+                return Answer(False, refused)
         self._partitions.history.ended_by_owner(write, change.sets)
         return Answer(True)
+
+    def _end_parent(
+        self, call: Call, write: End, change: Change, puts: list[dict[str, Any]], seen: Partition | None
+    ) -> Partition | None:
+        """End a tenure and release who waits for what it completes; return the partition if it refused."""
+        for _ in range(_TRIES):
+            if seen is None or not waited_for(write, seen):
+                return seen
+            refusal = self._children.finish(call, seen, change, puts)
+            if refusal is None:
+                return None
+            seen = self._partitions.get(call, write.source, write.key)
+        raise call.unavailable(f"the children of partition {write.key!r} change faster than they can be read")
 
     def _change(
         self, call: Call, write: OwnerWrite, change: Change, puts: list[dict[str, Any]] | None = None

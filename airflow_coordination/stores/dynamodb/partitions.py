@@ -17,9 +17,6 @@ from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.large_values import whole
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 
-_BATCH: Final = 100
-"""DynamoDB: keys in one BatchGetItem."""
-
 
 class Partitions:
     """The partitions' items in one table.
@@ -27,6 +24,9 @@ class Partitions:
     :param table: where they are.
     :param history: remembers the tenures that steps end; nothing by default.
     """
+
+    BATCH: Final = 100
+    """DynamoDB: keys in one BatchGetItem."""
 
     def __init__(self, table: Table, history: History | None = None) -> None:
         self.table = table
@@ -54,6 +54,15 @@ class Partitions:
         filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
         return it.decode(filled or item)
 
+    def some(self, call: Call, source: str, keys: Sequence[str]) -> dict[str, Partition]:
+        """Return those of at most ``BATCH`` partitions that are there, tombstones included, large texts left out."""
+        wanted = [it.typed(it.lease_key(source, key)) for key in dict.fromkeys(keys)]
+        found: dict[str, Partition] = {}
+        for item in self.table.get_many(call, wanted) if wanted else ():
+            check_ours(self.table.description, item)
+            found[it.key_of(item)] = it.decode(item)
+        return found
+
     def refused(self, call: Call, refusal: Refusal, *, texts: bool = True) -> Partition | None:
         """Return the partition as it was when it refused.
 
@@ -71,13 +80,19 @@ class Partitions:
 
         :raises PartitionUpdateError: when not the partition refuses, but another item of the transaction.
         """
+        refusal = self.change_together(call, source, key, change, others)
+        if refusal is not None and refusal.index:
+            raise call.refused(f"{self.table.description}: write {refusal.index + 1} of a transaction was refused")
+        return refusal
+
+    def change_together(
+        self, call: Call, source: str, key: str, change: Change, others: Iterable[dict[str, Any]] = ()
+    ) -> Refusal | None:
+        """Apply a change, with others in one transaction; a refusal with an index above 0 is another item's."""
         arguments = update(it.lease_key(source, key), change.sets, change.condition)
         together = list(others)
         if together:
-            refusal = self.table.transact(call, [{"Update": arguments}, *together])
-            if refusal is not None and refusal.index:
-                raise call.refused(f"{self.table.description}: write {refusal.index + 1} of a transaction was refused")
-            return refusal
+            return self.table.transact(call, [{"Update": arguments}, *together])
         answer = self.table.attempt(call, "update_item", **arguments)
         return answer if isinstance(answer, Refusal) else None
 
@@ -101,8 +116,8 @@ class Partitions:
     def expired(self, call: Call, leases: Sequence[Partition], past: datetime) -> set[str]:
         """Return the keys of those leases that have ended by now, read so that every renewal is seen."""
         ended: set[str] = set()
-        for first in range(0, len(leases), _BATCH):
-            wanted = [it.typed(it.lease_key(p.source, p.key)) for p in leases[first : first + _BATCH]]
+        for first in range(0, len(leases), self.BATCH):
+            wanted = [it.typed(it.lease_key(p.source, p.key)) for p in leases[first : first + self.BATCH]]
             tokens = {p.key: p.token for p in leases}
             for item in self.table.get_many(call, wanted):
                 check_ours(self.table.description, item)

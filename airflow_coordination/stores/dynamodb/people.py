@@ -12,6 +12,7 @@ from airflow_coordination.leases.writes import Act, Answer, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change
+from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.items import ACCOUNTING, PROGRESS, STAGED, as_kept
 from airflow_coordination.stores.dynamodb.large_values import stored
 from airflow_coordination.stores.dynamodb.limits import check_together
@@ -30,12 +31,18 @@ def act(partitions: Partitions, write: Act) -> Answer:
         after = seen and steps.step(write, seen, at.now)
         if seen is None or after is None:
             return Answer(False, seen)
-        others = beside(partitions.table, ACT.records(write), at.now)
-        refusal = partitions.change(call, write.source, write.key, changes.replace(seen, after, at), others)
+        others, change = beside(partitions.table, ACT.records(write), at.now), changes.replace(seen, after, at)
+        if after.cleaned_up:  # its tombstone is forgotten one day, and whose parent it was then means nothing
+            others += Children(partitions).forgetting(call, write.source, write.key)
+        if steps.waited_for(write, seen):
+            refusal = Children(partitions).finish(call, seen, change, others)
+        else:
+            refusal = partitions.change(call, write.source, write.key, change, others)
         if refusal is None:
             partitions.history.ended(seen, after)
             return Answer(True, as_kept(after))
-        seen = partitions.refused(call, refusal)
+        again = refusal.index > 0
+        seen = partitions.get(call, write.source, write.key) if again else partitions.refused(call, refusal)
     raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")
 
 

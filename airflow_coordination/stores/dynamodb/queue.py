@@ -21,7 +21,9 @@ from airflow_coordination.stores.dynamodb.index_keys import (
     DELAYED,
     FRESH,
     PARKED,
+    RELEASING,
     REOPENED,
+    blocked,
     combination,
     instant,
     parse_instant,
@@ -173,7 +175,14 @@ class Queue:
 
     def count(self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int) -> int:
         """Return how many rows there are, counting no further than ``limit``."""
-        condition: ConditionBase = Key(it.COMBINATION).eq(combination(source, status))
+        return self._count(call, combination(source, status), within, limit)
+
+    def blocked(self, call: Call, source: str, limit: int) -> int:
+        """Return how many partitions wait for a parent, counting no further than ``limit``."""
+        return self._count(call, blocked(source), Key(it.STANDING).gt(RELEASING), limit)
+
+    def _count(self, call: Call, combined: str, within: ConditionBase | None, limit: int) -> int:
+        condition: ConditionBase = Key(it.COMBINATION).eq(combined)
         arguments = query(condition & within if within is not None else condition)
         answer = self._table.send(
             call, "query", TableName=self._table.name, IndexName=INDEX, Select="COUNT", Limit=limit, **arguments

@@ -14,9 +14,10 @@ from airflow_coordination.leases.status import ASSIGNED, CLOSED, PartitionStatus
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
-from airflow_coordination.stores.dynamodb.creating import side_by_side
+from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
+from airflow_coordination.stores.dynamodb.stragglers import Stragglers
 
 
 class Sweeping:
@@ -28,6 +29,7 @@ class Sweeping:
 
     def __init__(self, partitions: Partitions, queue: Queue) -> None:
         self._partitions, self._queue = partitions, queue
+        self._stragglers = Stragglers(partitions)
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due, at most ``limit`` of each; what was delayed goes back to its place."""
@@ -40,7 +42,8 @@ class Sweeping:
         ]
         self._queue.watch_completed(call, source)
         done = Counter(side_by_side([partial(step, row, write) for step, rows in work for row in rows]))
-        return Swept(done["reopened"], done["reclaimed"], done["parked"])
+        released = self._stragglers.release(source)
+        return Swept(done["reopened"], done["reclaimed"], done["parked"], released)
 
     def _due(self, call: Call, write: Sweep, status: PartitionStatus, past: datetime) -> Iterator[list[Candidate]]:
         return self._queue.due(call, write.source, status, past, write.limit, watch=True)

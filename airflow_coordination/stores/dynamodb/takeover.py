@@ -24,11 +24,11 @@ from airflow_coordination.leases.settle import Attempts
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.creating import side_by_side
 from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.large_values import remembered
+from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 
 PATIENCE: Final = timedelta(minutes=5)

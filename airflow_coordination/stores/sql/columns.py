@@ -28,6 +28,7 @@ from airflow_coordination.leases.fields import (
     Kind,
 )
 from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.parents import load_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
@@ -64,6 +65,8 @@ SOURCES: Final = "coordination_sources"
 AUDIT: Final = "coordination_audit"
 HISTORY: Final = "coordination_history"
 FOLLOW_UPS: Final = "coordination_follow_ups"
+CHILDREN: Final = "coordination_children"
+"""Who names whom as a parent, to find a parent's children; whether one still waits stands in its own row."""
 META: Final = "coordination_meta"
 
 RING: Final = tuple(f"ring_{slot}" for slot in range(RING_SIZE))
@@ -100,6 +103,7 @@ _DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
     Kind.STATUS: PartitionStatus,
     Kind.RANK: Rank,
     Kind.BLOCKS: load_blocks,
+    Kind.KEYS: load_keys,
     Kind.OUTCOME: Outcome,
 }
 """From a stored value; texts and numbers are what they are."""

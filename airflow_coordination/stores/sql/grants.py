@@ -11,7 +11,16 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final, Literal
 
-from airflow_coordination.stores.sql.columns import AUDIT, FOLLOW_UPS, HEADS, HISTORY, META, PARTITIONS, SOURCES
+from airflow_coordination.stores.sql.columns import (
+    AUDIT,
+    CHILDREN,
+    FOLLOW_UPS,
+    HEADS,
+    HISTORY,
+    META,
+    PARTITIONS,
+    SOURCES,
+)
 from airflow_coordination.stores.sql.names import check_name, quote_name
 from airflow_coordination.stores.sql.statements.create import PAGE_SEQUENCE
 
@@ -59,12 +68,16 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("table", AUDIT, "SELECT", "INSERT"),
         *_on("table", HISTORY, "SELECT", "INSERT", "DELETE"),
         *_on("table", FOLLOW_UPS, "SELECT", "INSERT", "DELETE"),
+        *_on("table", CHILDREN, "SELECT", "INSERT"),
         *_on("sequence", PAGE_SEQUENCE, "USAGE"),
     ),
     SqlRole.READER: (
         *_on("database", "", "CONNECT"),
         *_on("schema", "", "USAGE"),
-        *(Right("SELECT", "table", table) for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS)),
+        *(
+            Right("SELECT", "table", table)
+            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN)
+        ),
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,11 @@ PARKED: Final = "deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_a
 MOVING: Final = "deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL)"
 """What is not parked. The two are what the indexes say, word by word: otherwise neither engine would use them."""
 
+BLOCKED: Final = "waits_for IS NOT NULL"
+"""What waits for a parent."""
+STRAGGLERS: Final = "awaited_op IS NOT NULL AND source_partition_status = 'COMPLETED'"
+"""What has finished, and somebody may still wait for it: older code has written its end."""
+
 VIEWS: Final = (
     Index(
         "coordination_partitions_status",
@@ -47,24 +53,30 @@ VIEWS: Final = (
 )
 """Each partition is in one of them. No renewal changes a column of theirs, so that renewals go on to touch no index."""
 
+FAMILIES: Final = (
+    Index("coordination_partitions_blocked", "source_identifier, source_partition_key", BLOCKED),
+    Index("coordination_partitions_stragglers", "source_identifier, source_partition_key", STRAGGLERS),
+)
+"""Of parents and children; empty where there are none."""
+
 
 def creation(index: Index, how: str = "") -> str:
     """Return the statement that creates ``index`` where it is not there; ``how`` may be CONCURRENTLY."""
     return f"CREATE INDEX {how} IF NOT EXISTS {index.name} ON {PARTITIONS} ({index.columns}) WHERE {index.where}"
 
 
-def build_beside_writers(connection: Connection) -> None:
+def build_beside_writers(connection: Connection, indexes: Sequence[Index]) -> None:
     """Build what is missing on PostgreSQL without locking writers out; what a failed attempt has left is built anew.
 
     :param connection: in autocommit mode: such a build waits for all older transactions, its own would be one.
     """
-    if all(_is_valid(connection, index) for index in VIEWS):
+    if all(_is_valid(connection, index) for index in indexes):
         return
     connection.exec_driver_sql("SET statement_timeout = 0")
     while not connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
         time.sleep(_POLL_SECONDS)  # a waiting statement would be such a transaction, too
     try:
-        for index in VIEWS:
+        for index in indexes:
             if _is_valid(connection, index) is False:
                 connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY {index.name}")
             connection.exec_driver_sql(creation(index, "CONCURRENTLY"))

@@ -168,6 +168,7 @@ def act(write: Act) -> dict[str, Any]:
         "nonce": seen.nonce,
         "status": str(seen.status),
         "seen_op": seen.last_op,
+        "awaited_op": seen.awaited_op,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -12,11 +12,12 @@ import psycopg
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.database_url import DatabaseUrl
-from airflow_coordination.stores.sql.connections import Connections, NoneFreeError
+from airflow_coordination.stores.sql.connections import Connections, NoneFreeError, Rows
 from airflow_coordination.stores.sql.database import Database, original
 from airflow_coordination.stores.sql.names import quote_name
 from airflow_coordination.stores.sql.postgres_session import check_session, session_of
 from airflow_coordination.stores.sql.statements import dialect
+from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.watchdog import Watch
 
 if TYPE_CHECKING:
@@ -113,6 +114,19 @@ class PostgresDatabase(Database):
     def watched(self, connection: Any) -> AbstractContextManager[object]:
         """Bound the wait for an answer, also when the server's process is stopped."""
         return Watch(connection.fileno(), self._statement_seconds + GRACE_SECONDS)
+
+    def together(self, call: Call, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> list[Rows]:
+        """Execute statements in one transaction that is sent as a whole: a client that stops holds no lock.
+
+        Each sees what was committed before it begins, as any statement does.
+
+        :return: the rows of each.
+        """
+        with self.connected(call) as connected:
+            connection = connected.connection
+            with connection.pipeline(), connection.transaction():
+                cursors = [connection.execute(each.text, each.bind(parameters)) for each, parameters in statements]
+        return [cursor.fetchall() for cursor in cursors]
 
     def is_lost(self, connection: Any) -> bool:
         """Return whether the connection has ended."""

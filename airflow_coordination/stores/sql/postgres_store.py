@@ -7,9 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from airflow_coordination.leases.clock import Clock
+from airflow_coordination.leases.errors import UnknownParentError
+from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import Record
 from airflow_coordination.leases.results import Swept
+from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Answer,
@@ -29,7 +32,8 @@ from airflow_coordination.stores.sql.floors import parameters as floors
 from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
 from airflow_coordination.stores.sql.short_way import ShortWay
-from airflow_coordination.stores.sql.statements import acquire, combined, create
+from airflow_coordination.stores.sql.statements import acquire, children, combined, create, create_children
+from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.used_up import UsedUp
@@ -117,6 +121,13 @@ class PostgresStore(SqlStore):
         [[made]] = self.ask(call, create.create_page, self._page(write, page))
         return int(made)
 
+    def insert_children(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert a page in one statement, which locks and judges the parents."""
+        [[made, child, parent]] = self.ask(call, create_children.create_page, self._page(write, page))
+        if parent is not None:
+            raise UnknownParentError(child, parent)
+        return int(made)
+
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Compare a page with what is stored."""
         found = self.ask(call, create.compare_page, self._page(write, page))
@@ -132,6 +143,7 @@ class PostgresStore(SqlStore):
             "payloads": of_texts(new.payload_text for _, new in by_key),
             "priorities": of_numbers(new.priority for _, new in by_key),
             "places": of_numbers(place for place, _ in by_key),
+            "parents": of_texts(dump_keys(new.parents) for _, new in by_key),
         }
 
     def carry_out(self, call: Call, step: Step) -> Rows:
@@ -141,6 +153,35 @@ class PostgresStore(SqlStore):
             return self.ask(call, step.build, step.parameters, **step.shape)
         kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
         return self.ask(call, combined.with_records, parameters, step=step.build, kinds=kinds, **step.shape)
+
+    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
+        """Execute a step that completes a partition, and release who waits for it, in one transaction and round trip.
+
+        The release looks at what is there when it begins: children that were created while the step waited for the
+        parent's row are seen by it, and not by the step itself.
+        """
+        self._ready()
+        step, dialect = self.kept(step), self.database.dialect
+        shape = {"step": step.build, "kinds": _kinds(step.records), **step.shape}
+        ended = (
+            self.statement(combined.with_records, dialect, **shape),
+            self.timed(step.parameters | _beside(step.records)),
+        )
+        rows, _ = self.database.together(
+            call, [ended, self._release(step.parameters["source"], step.parameters["key"])]
+        )
+        return rows
+
+    def release_straggler(self, call: Call, source: str, parent: str) -> int:
+        """Take the stamp off a parent that has finished, and release who waits for it, in one transaction."""
+        self._ready()
+        settle = self.statement(children.settle_straggler), {"source": source, "parent": parent}
+        _, released = self.database.together(call, [settle, self._release(source, parent)])
+        return len(released)
+
+    def _release(self, source: str, parent: str) -> tuple[Statement, dict[str, Any]]:
+        statement = self.statement(children.release, self.database.dialect)
+        return statement, self.timed({"source": source, "parent": parent})
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next."""
@@ -157,7 +198,7 @@ class PostgresStore(SqlStore):
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:
-            return FusedAnswer(self.refusal(end.source, end.key))
+            return self._complete_and_acquire(end, following)
         found = partition_of(row) if row[0] is not None else None
         if found is None and short:
             self._short_way.missed(following.source)
@@ -165,6 +206,17 @@ class PostgresStore(SqlStore):
         if following.key is None:
             self._marks.acquired(following.source, found, asked_from)
         return FusedAnswer(Answer(True), found)
+
+    def _complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """Say why the fused statement was refused; if only because others wait, end and acquire one after the other.
+
+        Two commits: an acquisition whose answer is lost is found by its nonce, as ever.
+        """
+        refused = self.refusal(end.source, end.key)
+        if not waited_for(end, refused.partition):
+            return FusedAnswer(refused)
+        ended = self.end_and_release(end)
+        return FusedAnswer(ended, self.acquire_next(following) if ended.applied else None)
 
 
 @lru_cache(maxsize=64)

@@ -31,7 +31,7 @@ from airflow_coordination.stores.sql.columns import (
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import order, pausing, read, records
+from airflow_coordination.stores.sql.statements import children, order, pausing, read, records
 from airflow_coordination.stores.sql.statements.dialect import Statement
 
 
@@ -125,6 +125,12 @@ class SqlReading(ABC):
         parameters = {"source": source, "after": after or "", "limit": limit}
         return self._partitions(read.page, parameters, status=status, parked=parked)
 
+    def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that have ``parent`` among their parents, by key in byte order."""
+        call, place = Call("look for children", parent, writes=False), {"after": after or "", "limit": limit}
+        rows = self.ask(call, children.children, {"source": source, "parent": parent, **place})
+        return [partition_of(row) for row in rows]
+
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
         call = Call("list what is claimable", writes=False)
@@ -143,7 +149,16 @@ class SqlReading(ABC):
         claimable, assigned, waiting, parked, completed = (int(number or 0) for number in row[:5])
         age = None if row[7] is None else timedelta(microseconds=max(0, int(row[7])))
         return Outlook(
-            claimable, assigned, waiting, parked, completed, moment(row[5]), int(row[6]), age, pause_of_row(row[8:])
+            claimable,
+            assigned,
+            waiting,
+            parked,
+            completed,
+            moment(row[5]),
+            int(row[6]),
+            age,
+            pause_of_row(row[9:]),
+            int(row[8]),
         )
 
     def accounting(self, source: str) -> AddedUp:

@@ -11,15 +11,15 @@ from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.schema_version import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
-from airflow_coordination.stores.sql.indexes import build_beside_writers, shut_writers_out
+from airflow_coordination.stores.sql.indexes import FAMILIES, VIEWS, build_beside_writers, shut_writers_out
 from airflow_coordination.stores.sql.statements import read
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 8
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 6
+OLDEST_USABLE: Final = 8
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""
@@ -47,7 +47,7 @@ def set_up(database: Database, description: str) -> StoreFacts:
     """
     with database.beside_writers() as connection:
         if connection is not None and (facts := _stored(connection)) and facts.schema_version <= SCHEMA_VERSION:
-            build_beside_writers(connection)
+            build_beside_writers(connection, VIEWS)
     with database.setting_up() as connection:
         facts = _stored(connection)
         if facts is None or facts.schema_version < SCHEMA_VERSION:
@@ -55,6 +55,9 @@ def set_up(database: Database, description: str) -> StoreFacts:
                 shut_writers_out(connection)
             _migrate(connection)
             _write_facts(connection, facts)
+    with database.beside_writers() as connection:
+        if connection is not None:  # their columns are new, and writers need not wait for them
+            build_beside_writers(connection, FAMILIES)
     return read_facts(database, description)
 
 

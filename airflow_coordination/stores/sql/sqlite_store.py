@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_coordination.leases.clock import Clock, SystemClock
+from airflow_coordination.leases.hierarchy import unfinished
+from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Answer,
@@ -24,7 +27,7 @@ from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import acquire, create, records
+from airflow_coordination.stores.sql.statements import acquire, children, create, create_children, records
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 
@@ -62,9 +65,42 @@ class SqliteStore(SqlStore):
             insert = self.statement(create.create_page_in_transaction, self.database.dialect)
             return len(run(insert, {**parameters, "first": number * create.PLACES_PER_PAGE}))
 
+    def insert_children(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert a page in one transaction, in which the parents are judged; nobody changes them meanwhile."""
+        self._ready()
+        by_key = {new.key: new for new in page}
+        place = {"source": write.source, "op": write.op}
+        with self.database.transaction(call) as run:
+            keys = {**place, "keys": json.dumps(list(by_key))}
+            absent = [by_key[key] for (key,) in run(self.statement(children.absent), keys)]
+            parents = dict.fromkeys(parent for new in absent for parent in new.parents)
+            keys = {**place, "keys": json.dumps(list(parents))}
+            statuses = {key: PartitionStatus(each) for key, each in run(self.statement(children.statuses), keys)}
+            waits = {new.key: unfinished(new, statuses.get) for new in absent}
+            [[number]] = run(self.statement(create.next_page), {})
+            rows = json.dumps([_row(new, waits[new.key]) for new in page if new.key in waits])
+            given = self.timed({**place, "page": rows}) | {"first": number * create.PLACES_PER_PAGE}
+            made = run(self.statement(create_children.create_in_transaction, self.database.dialect), given)
+            for new in absent:
+                for parent in new.parents:
+                    run(self.statement(children.put_child), {**place, "parent": parent, "key": new.key})
+            for parent in dict.fromkeys(parent for waiting in waits.values() for parent in waiting):
+                run(self.statement(children.stamp), {**place, "parent": parent})
+            return len(made)
+
+    def release_straggler(self, call: Call, source: str, parent: str) -> int:
+        """Take the stamp off a parent that has finished, and release who waits for it, in one transaction."""
+        self._ready()
+        with self.database.transaction(call) as run:
+            held = run(self.statement(children.settle_straggler), {"source": source, "parent": parent})
+            return len(self._release_in(run, source, parent)) if held else 0
+
+    def _release_in(self, run: Run, source: str, parent: str) -> Rows:
+        release = self.statement(children.release, self.database.dialect)
+        return run(release, self.timed({"source": source, "parent": parent}))
+
     def _page(self, write: Create, page: list[NewPartition]) -> dict[str, str]:
-        rows = json.dumps([(new.key, new.payload_text, new.priority) for new in page])
-        return {"source": write.source, "op": write.op, "page": rows}
+        return {"source": write.source, "op": write.op, "page": json.dumps([_row(new) for new in page])}
 
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Compare a page with what is stored."""
@@ -79,6 +115,15 @@ class SqliteStore(SqlStore):
         self._ready()
         with self.database.transaction(call) as run:
             return self._carry_out_in(run, step)
+
+    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
+        """Execute a step that completes a partition, and release who waits for it, in one transaction."""
+        self._ready()
+        with self.database.transaction(call) as run:
+            rows = self._carry_out_in(run, step)
+            if rows:
+                self._release_in(run, step.parameters["source"], step.parameters["key"])
+            return rows
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -120,9 +165,20 @@ class SqliteStore(SqlStore):
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next in one transaction."""
         self._ready()
-        with self.database.transaction(Call("complete and acquire next", end.key)) as run:
+        call = Call("complete and acquire next", end.key)
+        with self.database.transaction(call) as run:
             applied = bool(self._carry_out_in(run, ending(end)))
             rows = self._acquire_in(run, end, following) if applied else ()
+        if applied:
+            return FusedAnswer(Answer(True), partition_of(rows[0]) if rows else None)
+        refused = self.refusal(end.source, end.key)
+        if not waited_for(end, refused.partition):
+            return FusedAnswer(refused)
+        with self.database.transaction(call) as run:
+            applied = bool(self._carry_out_in(run, ending(end, releases=True)))
+            if applied:
+                self._release_in(run, end.source, end.key)
+                rows = self._acquire_in(run, end, following)
         answer = Answer(True) if applied else self.refusal(end.source, end.key)
         return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
 
@@ -131,3 +187,8 @@ class SqliteStore(SqlStore):
             parameters = {**self.queued(following), "ended_key": end.key}
             return self._acquire_first_in(run, following, parameters, _NOT_THE_ENDED)
         return () if following.key == end.key else self._carry_out_in(run, acquisition(following))
+
+
+def _row(new: NewPartition, waits_for: tuple[str, ...] = ()) -> tuple[Any, ...]:
+    """Return a partition of a page as the statements take it apart."""
+    return new.key, new.payload_text, new.priority, dump_keys(new.parents), dump_keys(waits_for)

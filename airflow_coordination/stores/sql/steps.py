@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_coordination.leases.fence import RING_SIZE
-from airflow_coordination.leases.records import Record, of_pause
+from airflow_coordination.leases.follow_up import Forget
+from airflow_coordination.leases.people_rules import GOES
+from airflow_coordination.leases.records import Record, of_forgetting, of_pause
 from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, RETAKE
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -23,6 +25,7 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.statements import acquire, owner, pausing, people, placing, sweep
+from airflow_coordination.stores.sql.statements import records as statements
 from airflow_coordination.stores.sql.statements.step import StepText
 
 
@@ -69,13 +72,18 @@ def reclaiming(write: Sweep, parameters: dict[str, Any]) -> Step:
     return Step(sweep.reclaim, {}, parameters, tuple(RECLAIM.records(write)))
 
 
-def ending(write: End) -> Step:
-    """Return the step that ends a tenure."""
+def ending(write: End, *, releases: bool = False) -> Step:
+    """Return the step that ends a tenure.
+
+    :param releases: it completes what others wait for; the statement that releases them follows.
+    """
     shape = {
         "slot": write.fence.token % RING_SIZE,
         "keep_progress": write.progress is KEEP,
         "clear_staged": write.clear_staged,
         "accounted": write.accounting is not None,
+        "completes": write.completes,
+        "releases": releases,
     }
     return Step(owner.end, shape, given.end(write), tuple(END.records(write)))
 
@@ -90,7 +98,20 @@ def setting_pause(write: SetPause) -> Step:
     return Step(pausing.set_pause, {}, given.set_pause(write), (of_pause(write),))
 
 
-def action(write: Act) -> Step:
-    """Return the step that a person takes."""
-    shape = {"action": write.action, "held": write.seen.status is PartitionStatus.ASSIGNED}
+def forgetting(write: Forget) -> Step:
+    """Return the step that takes a note away undone."""
+    return Step(statements.forget_follow_up, {}, given.follow_up(write.note), (of_forgetting(write),))
+
+
+def action(write: Act, *, releases: bool = False) -> Step:
+    """Return the step that a person takes.
+
+    :param releases: it finishes what others wait for; the statement that releases them follows.
+    """
+    shape = {
+        "action": write.action,
+        "held": write.seen.status is PartitionStatus.ASSIGNED,
+        "awaited": write.action in GOES and write.seen.awaited_op is not None,
+        "releases": releases,
+    }
     return Step(people.act, shape, given.act(write), tuple(ACT.records(write)))

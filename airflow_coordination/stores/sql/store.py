@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from airflow_coordination.leases.clock import Clock, from_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.results import Created, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.steps import possible
+from airflow_coordination.leases.steps import possible, waited_for
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.leases.writes import (
     AcquireHinted,
@@ -45,13 +45,14 @@ from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, owner, read, records, sweep
+from airflow_coordination.stores.sql.statements import acquire, children, owner, read, records, sweep
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
     acquisition_of_known,
     action,
     ending,
+    forgetting,
     placement,
     reclaiming,
     setting_pause,
@@ -126,7 +127,8 @@ class SqlStore(SqlReading):
         if not page:
             return Created()
         repeats = len(write.partitions) - len(page)
-        made = self.insert_page(Call("create partitions"), write, page)
+        insert = self.insert_children if any(new.parents for new in page) else self.insert_page
+        made = insert(Call("create partitions"), write, page)
         if made == len(page):
             return Created(created=made, existing=repeats)
         try:
@@ -138,6 +140,13 @@ class SqlStore(SqlReading):
     @abstractmethod
     def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert what is absent of ``page``; return how many rows were made or revived just now."""
+
+    @abstractmethod
+    def insert_children(self, call: Call, write: Create, page: list[NewPartition]) -> int:
+        """Insert what is absent of ``page``, some with parents; return how many rows were made or revived just now.
+
+        :raises UnknownParentError: when one of the parents does not exist; then nothing is inserted.
+        """
 
     @abstractmethod
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
@@ -174,8 +183,7 @@ class SqlStore(SqlReading):
     def write(self, write: OwnerWrite) -> Answer:
         """Apply an owner's write under its fence."""
         if isinstance(write, End):
-            ended = self.end(write)
-            return Answer(True) if ended else self.refusal(write.source, write.key)
+            return self.end(write)
         build, parameters = _OWNER_STATEMENTS[type(write)]
         shape = {"accounted": True} if isinstance(write, Save) and write.accounting is not None else {}
         rows = self.ask(Call(type(write).__name__.lower(), write.key), build, parameters(write), **shape)
@@ -190,13 +198,27 @@ class SqlStore(SqlReading):
         """Return the answer to a refused write, with the partition as it is now."""
         return Answer(False, self.get(source, key))
 
-    def end(self, write: End) -> bool:
-        """End a tenure with all that its ending writes; return whether it was applied."""
-        return bool(self.carry_out(Call(str(write.outcome), write.key), ending(write)))
+    def end(self, write: End) -> Answer:
+        """End a tenure with all that its ending writes; one that completes releases who waits for the partition."""
+        if self.carry_out(Call(str(write.outcome), write.key), ending(write)):
+            return Answer(True)
+        refused = self.refusal(write.source, write.key)
+        if not waited_for(write, refused.partition):
+            return refused
+        return self.end_and_release(write)
+
+    def end_and_release(self, write: End) -> Answer:
+        """End a tenure that completes what others wait for, and release them."""
+        rows = self.carry_out_and_release(Call(str(write.outcome), write.key), ending(write, releases=True))
+        return Answer(True) if rows else self.refusal(write.source, write.key)
 
     @abstractmethod
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step, and write its records in the same commit; return its rows, none if it was refused."""
+
+    @abstractmethod
+    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
+        """Execute a step that completes a partition, and release who waits for it in the same transaction."""
 
     @abstractmethod
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -208,15 +230,32 @@ class SqlStore(SqlReading):
         reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
         ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, parameters))
         self.ask(Call("queue what was delayed"), sweep.promote, parameters)
+        released = self._release_stragglers(write)
         self.thinning.after_sweep(write.source)
         parked = sum(status == PartitionStatus.CLOSED for _, status in ended)
-        return Swept(len(reopened), len(ended) - parked, parked)
+        return Swept(len(reopened), len(ended) - parked, parked, released)
+
+    def _release_stragglers(self, write: Sweep) -> int:
+        """Release who waits for what has finished: where older code, which knows no children, has written its end."""
+        call, found = Call("look for children left waiting", writes=False), {"source": write.source}
+        parents = self.ask(call, children.stragglers, {**found, "limit": write.limit})
+        return sum(self.release_straggler(Call("release children", key), write.source, key) for (key,) in parents)
+
+    @abstractmethod
+    def release_straggler(self, call: Call, source: str, parent: str) -> int:
+        """Release who waits for a partition that has finished; return how many."""
 
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same step."""
         if not possible(write):
             return self.refusal(write.source, write.key)
-        rows = self.carry_out(Call(str(write.action), write.key), action(write))
+        call = Call(str(write.action), write.key)
+        if rows := self.carry_out(call, action(write)):
+            return Answer(True, partition_of(rows[0]))
+        refused = self.refusal(write.source, write.key)
+        if not waited_for(write, refused.partition):
+            return refused
+        rows = self.carry_out_and_release(call, action(write, releases=True))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
     def place(self, write: Place) -> Answer:
@@ -232,6 +271,10 @@ class SqlStore(SqlReading):
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note of what follows an ending away."""
         self.ask(Call("clear a follow-up", done.key), records.clear_follow_up, given.follow_up(done))
+
+    def forget_follow_up(self, write: Forget) -> None:
+        """Take a note away undone, audited in the same step."""
+        self.carry_out(Call("forget a follow-up", write.note.key), forgetting(write))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

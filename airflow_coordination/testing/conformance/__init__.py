@@ -23,6 +23,7 @@ import pytest
 _PARTS = [
     "accounting",
     "acquisition",
+    "cleaning",
     "concurrency",
     "coordinating",
     "creation",

@@ -128,6 +128,18 @@ class Coordinating:
         assert one.global_state() == {"by": "other"}
         assert {partition.key for partition in one.partitions()} == {"new", "old"}
 
+    def test_a_member_is_there_until_it_leaves_and_its_place_is_taken_again(
+        self, one: SourceCoordinator, other: SourceCoordinator, store: PartitionStore
+    ) -> None:
+        for _ in range(2):
+            memberships = [one.join(3), other.join(4)]
+            found = {member.owner: member.capacity for member in one.members()}
+            for each in memberships:
+                each.leave()
+            assert found == {one.owner.text: 3, other.owner.text: 4}
+            assert one.members() == []
+        assert [place.key for place in store.page("flights|WORKER", None, None, 10)] == ["worker/1", "worker/2"]
+
     def test_two_owners_never_hold_one_partition(self, one: SourceCoordinator, other: SourceCoordinator) -> None:
         one.create_partitions(["k"])
         acquired(one.get_next_partition())

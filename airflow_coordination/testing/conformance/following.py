@@ -125,6 +125,32 @@ class Following:
         completed(bench, "k")
         assert list(bench.store.follow_ups("others|PARTITION", None, None, 10)) == []
 
+    def test_s27_who_forgets_a_note_is_audited_in_the_same_step(
+        self, bench: Workbench, coordinators: Coordinators
+    ) -> None:
+        end = completed(bench, "k")
+        completed(bench, "other")
+        [note] = noted(bench, "k")
+        one = coordinators()
+        for _ in range(2):  # the answer to the first was lost
+            one.forget_follow_up(note, by="ana", why="the bucket is gone")
+        assert [each.key for each in noted(bench)] == ["other"]
+        [line] = bench.store.audit(bench.source, "k")
+        at = bench.clock.now()
+        assert line == {"key": "k", "at": at, "action": "forget", "by": "ana", "why": "the bucket is gone"}
+        assert bench.get("k").last_op == end.op
+        for by, why in (("", "why"), ("ana", " ")):
+            with pytest.raises(InvalidInputError):
+                one.forget_follow_up(noted(bench)[0], by, why)
+        assert len(noted(bench)) == 1
+
+    def test_s27_what_was_done_meanwhile_is_not_forgotten(self, bench: Workbench, coordinators: Coordinators) -> None:
+        completed(bench, "k")
+        [note] = noted(bench)
+        bench.store.clear_follow_up(note)
+        coordinators().forget_follow_up(note, by="ana", why="late")
+        assert list(bench.store.audit(bench.source, "k")) == []
+
     def test_s27_a_coordinator_hands_the_note_on_and_takes_it_away(
         self, bench: Workbench, coordinators: Coordinators
     ) -> None:

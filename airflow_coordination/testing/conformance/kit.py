@@ -10,13 +10,17 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.accounting import Keeping
 from airflow_coordination.testing.conformance.acquisition import Acquisition
+from airflow_coordination.testing.conformance.cleaning import Cleaning
 from airflow_coordination.testing.conformance.concurrency import Concurrency
 from airflow_coordination.testing.conformance.coordinating import Coordinating
+from airflow_coordination.testing.conformance.copying import Copying
 from airflow_coordination.testing.conformance.creation import Creation
 from airflow_coordination.testing.conformance.endings import Endings
+from airflow_coordination.testing.conformance.families import Families
 from airflow_coordination.testing.conformance.following import Following
 from airflow_coordination.testing.conformance.fused import Fused
 from airflow_coordination.testing.conformance.heads import Heads
+from airflow_coordination.testing.conformance.hierarchy import Hierarchy
 from airflow_coordination.testing.conformance.hostile import Hostile
 from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
@@ -24,7 +28,6 @@ from airflow_coordination.testing.conformance.pausing import Pausing
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.placing import Placing
 from airflow_coordination.testing.conformance.reading import Reading
-from airflow_coordination.testing.conformance.remembering import Remembering
 from airflow_coordination.testing.conformance.retracting import Retracting
 from airflow_coordination.testing.conformance.sweeping import Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure
@@ -44,9 +47,12 @@ class StoreConformance(
     Heads,
     Keeping,
     Following,
+    Hierarchy,
+    Families,
+    Cleaning,
     Retracting,
     Reading,
-    Remembering,
+    Copying,
     Pausing,
     Placing,
     Fused,

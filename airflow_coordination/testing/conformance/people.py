@@ -16,6 +16,7 @@ from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench
 
 S = PartitionStatus
 AFTER = {
+    Action.FINISH: S.COMPLETED,
     Action.RELEASE: S.UNASSIGNED,
     Action.REOPEN: S.UNASSIGNED,
     Action.PARK: S.CLOSED,
@@ -37,7 +38,7 @@ class People:
         after = bench.get("k")
         if not answer.applied:
             assert (answer.partition, after) == (before, before)
-        elif action is Action.DELETE:
+        elif action in (Action.DELETE, Action.CLEAN_UP):
             assert after.deleted
         else:
             assert after.status is AFTER.get(action, status)

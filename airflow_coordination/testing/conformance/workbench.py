@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from airflow_coordination.leases import accounts
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.documents import encode_payload, encode_progress
@@ -69,7 +70,10 @@ class Workbench:
         """Create partitions as one page."""
         identifiers = (PartitionIdentifier(p) if isinstance(p, str) else p for p in partitions)
         page = tuple(
-            NewPartition(key=i.key, payload_text=encode_payload(i.payload), priority=i.priority) for i in identifiers
+            NewPartition(
+                key=i.key, payload_text=encode_payload(i.payload), priority=i.priority, parents=tuple(i.parents)
+            )
+            for i in identifiers
         )
         return self.store.create(Create(source=self.source, op=op or self.op(), partitions=page))
 
@@ -190,6 +194,7 @@ class Workbench:
             "progress": KEEP,
             "generation": held.generation,
             "clear_staged": False,
+            "kept_accounting": accounts.said(held),
         }
         where: dict[str, Any] = {"source": self.source, "key": held.key, "fence": fence(held), "prev": held.last_op}
         return End(op=self.op(), outcome=outcome, status=status, **where, **(kept | changes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airflow_coordination.leases import accounts
 from airflow_coordination.leases.fence import Ending
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -39,10 +40,30 @@ def unremembered_of(store: PartitionStore, partition: Partition, *, best_effort:
                 yield f"{partition.key!r}: tenure {ending.fence} ended ({ending}) and has no row"
         elif _said_by_row(row) != _said_by_ring(ending):
             yield f"{partition.key!r}: the ring says {_said_by_ring(ending)}, the row {_said_by_row(row)}"
-        elif row.acquired_at is not None and row.acquired_at > row.ended_at:
-            yield f"{partition.key!r}: it began after its end: {row}"
-        elif not best_effort and (row.owner is None or row.acquired_at is None):
-            yield f"{partition.key!r}: nobody knows who held it, and since when: {row}"
+        elif problem := _doubtful(row, partition, best_effort=best_effort):
+            yield f"{partition.key!r}: {problem}"
+
+
+def _doubtful(row: PastTenure, partition: Partition, *, best_effort: bool) -> str:
+    """Return what a row that ended as the ring says cannot be right about, empty if nothing."""
+    if row.acquired_at is not None and row.acquired_at > row.ended_at:
+        return f"it began after its end: {row}"
+    if not best_effort and (row.owner is None or row.acquired_at is None):
+        return f"nobody knows who held it, and since when: {row}"
+    if partition.last_op == row.op and not _left(row, partition, best_effort=best_effort):
+        return f"it was left with {partition.accounting_text}, the row says {row.accounting_text}"
+    return ""
+
+
+def _left(row: PastTenure, partition: Partition, *, best_effort: bool) -> bool:
+    """Return whether the newest row has the accounting that its ending has left, after which nothing was written.
+
+    A person's reset begins a generation without any: what it has ended had what it had.
+    """
+    if row.accounting_text is None and best_effort:
+        return True
+    now = accounts.said(partition)
+    return row.accounting_text == now or (now is None and partition.generation == row.op)
 
 
 def _said_by_ring(ending: Ending) -> tuple[object, ...]:

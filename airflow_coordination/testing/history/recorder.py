@@ -24,7 +24,7 @@ from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, Outlook, Swept
-from airflow_coordination.leases.supply import Supplied, Supplier, SupplierRun, identified
+from airflow_coordination.leases.supply import FunctionOfState, Supplied, SupplierRun, identified
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
@@ -177,7 +177,7 @@ class RecordedCoordinator:
         made = [self._call(Kind.CREATE, key) for key in dict.fromkeys(keys)]
         return self._together(made, lambda: self.coordinator.create_partitions(keys))
 
-    def run_supplier(self, supplier: Supplier) -> SupplierRun:
+    def run_supplier(self, supplier: FunctionOfState) -> SupplierRun:
         """Note every partition that the supplier gives as a creation of its own."""
         run, made = self._call(Kind.STATE), dict[str, Operation]()
 

@@ -51,10 +51,10 @@ SourceCoordinator(open_store(sys.argv[1]), "flights", sys.argv[2]).run_supplier(
 """
 
 
-def create(supplier):
+def create(supplier, **arguments):
     from airflow_coordination.operators import CreatePartitionsOperator
 
-    return lambda: CreatePartitionsOperator(task_id="create", source="flights", supplier=supplier)
+    return lambda: CreatePartitionsOperator(task_id="create", source="flights", supplier=supplier, **arguments)
 
 
 def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_path, caplog) -> None:
@@ -71,6 +71,19 @@ def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_pa
     assert (state, pushed["created"]) == ("success", 1)
     assert not file.exists()
     assert [note.key for note in flights.follow_ups()] == ["broken"]
+
+
+def test_it_cleans_up_where_it_is_told_and_what_is_gone_is_a_parent_still(run, flights, caplog) -> None:
+    flights.create_partitions(["p", PartitionIdentifier("c", parents=["p"])])
+    for key in ("p", "c"):
+        flights.complete(flights.acquire_partition(key))
+    assert run(create(lambda state: []))[0] == "success"
+    assert flights.partition("p") is not None
+    state, pushed = run(create(lambda state: [], clean_after=0.001))
+    assert (state, pushed["created"], flights.partition("p")) == ("success", 0, None)
+    assert flights.actions("p")[0]["by"].split("/")[3] == "create"
+    state, pushed = run(create(lambda state: [PartitionIdentifier("d", parents=["p"])]))
+    assert (state, pushed["created"], flights.partition("d").blocked) == ("success", 1, False)
 
 
 def sensor(**arguments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import boto3
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
@@ -23,6 +24,7 @@ SHAPES = {
     "airflow_coordination/examples/sales_without_spark.py": ("coordination_quickstart", "quickstart", "done"),
     "dags/deliveries.py": ("deliveries", "deliveries", "delivered"),
     "dags/flights.py": ("flights", "flights", "finished"),
+    "dags/orders_stream.py": ("orders_stream", "orders", "none_parked"),
     "dags/spark_connect.py": ("spark_connect", "primes", "finished"),
     "dags/standing_source.py": ("standing_source", "pumps", "none_parked"),
     "dags/wake_on_claimable.py": ("wake_on_claimable", "meters", "none_parked"),
@@ -65,7 +67,22 @@ def source(store_url):
 
 
 @pytest.fixture
-def documented(tmp_path, monkeypatch, store_url):
+def streams(moto_server, monkeypatch):
+    """Two streams of Kinesis, where boto3 finds them by itself."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", moto_server)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    client = boto3.client("kinesis")
+    for name in ("orders", "returns"):
+        client.create_stream(StreamName=name, ShardCount=1)
+    yield
+    for name in ("orders", "returns"):
+        client.delete_stream(StreamName=name)
+
+
+@pytest.fixture
+def documented(tmp_path, monkeypatch, store_url, streams):
     """Return the DAG of a place, on a worker where its tasks cannot work: there is no Java, nor a Spark server."""
     (tmp_path / "dags").mkdir()
     monkeypatch.setenv("AIRFLOW_VAR_FLIGHTS_DATA", str(tmp_path / "dags"))

@@ -201,3 +201,16 @@ def test_a_store_that_is_down_says_so(client, token, flights, monkeypatch, tmp_p
     for path in ("source", "map"):
         answer = client.get(f"/api/v1/{path}", params={"store": "coordination_default", "source": "flights|PARTITION"})
         assert answer.status_code == 503
+
+
+def test_s27_how_many_endings_have_something_left_to_be_done(flights, get, monkeypatch):
+    monkeypatch.setattr(detail, "LEFT", 3)
+    told = lambda: [get("source")[name] for name in ("left_to_do", "looked_at_all_left")]  # noqa: E731
+    assert told() == [0, True]
+    flights.create_partitions(["k1", "k2", "k3"])
+    for key, expected in (("k1", [1, True]), ("k2", [2, True]), ("k3", [3, False])):
+        flights.complete(flights.acquire_partition(key), then='[{"do": 1}]')
+        assert told() == expected
+    flights.forget_follow_up(next(flights.follow_ups("k1")), by="ana", why="its bucket is gone")
+    assert told() == [2, True]
+    assert get("source")["finishing"] == "airflow coordination finish-actions --source flights"

@@ -11,6 +11,7 @@ import pytest
 from airflow_coordination.board.app import create_app
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.leases.blocks import Block
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
@@ -173,6 +174,18 @@ def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
         ("dead-lettered", "search", 0),
         ("failed", "search", 0),
     ]
+
+
+def test_s26_x11_each_tenure_and_what_is_published_have_their_counts(flights, get):
+    lease = flights.acquire_partition("a-secret-key")
+    flights.save_progress_state(lease, 1, counted=Accounting(read=3, dropped={"cancelled": 3}))
+    flights.fail(lease, "boom", retry_after=timedelta(0))
+    counted, block = Accounting(read=1, unrouted=1), Block("clean", "/out/b1", "b1", 3, 300)
+    flights.complete(flights.acquire_partition("a-secret-key"), [block], counted=counted)
+    shown = get("partition", key="a-secret-key").json()
+    after = "4 read: 3 dropped, 1 unrouted"
+    assert [one["records"] for one in shown["events"]] == [None, "3 read: 3 dropped", after]
+    assert [one["records"] for one in shown["heads"]] == [after]
 
 
 def test_s26_what_became_of_a_sources_records_is_added_up_when_it_is_asked_for(flights, get):

@@ -31,6 +31,7 @@ class Operation:
     :param faults: met in every run, besides the crash.
     :param counts: what else must be the same, of each partition.
     :param takes_back: the partition of whose output nothing is left.
+    :param finishes: the partition that a person completes without output.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Operation:
     faults: dict[int, Fault] = field(default_factory=dict)
     counts: Callable[[Setup, SourceCoordinator], object] = lambda setup, one: None
     takes_back: str = ""
+    finishes: str = ""
 
 
 def months(state: dict[str, Any]) -> Iterator[PartitionIdentifier | Checkpoint]:
@@ -146,6 +148,71 @@ ENDING = (
 
 
 FOLLOWING = (Operation("complete, and what follows it", following, counts=what_followed),)
+
+
+FAMILY = ("a", "b", PartitionIdentifier("c", parents=["a", "b"]), PartitionIdentifier("d", parents=["c"]))
+
+
+def create_family(setup: Setup, one: SourceCoordinator) -> object:
+    return one.create_partitions(FAMILY)
+
+
+def finishing_parent(setup: Setup) -> Operate:
+    """Complete what others wait for."""
+    one = setup.process()
+    create_family(setup, one)
+    setup.work(one, acquired(one.acquire_partition("b")))
+    lease = setup.step(one, setup.step(one, acquired(one.acquire_partition("a"))), 1)
+    return lambda dying: setup.end(dying, lease)
+
+
+def finishing_parent_and_next(setup: Setup) -> Operate:
+    one = setup.process()
+    create_family(setup, one)
+    lease = setup.step(one, setup.step(one, acquired(one.acquire_partition("a"))), 1)
+    return lambda dying: dying.complete_and_get_next(lease, [setup.block(lease, "end")])
+
+
+def finishing_by_hand(setup: Setup) -> Operate:
+    create_family(setup, setup.process())
+    return lambda dying: dying.finish("a", by="ana", why="a test")
+
+
+def finish_again(setup: Setup, one: SourceCoordinator) -> None:
+    seen = one.partition("a")
+    if seen is not None and seen.status != "COMPLETED":
+        one.finish("a", by="ana", why="a test")
+
+
+def clean_up(setup: Setup, one: SourceCoordinator) -> object:
+    return one.clean_up(gone=["a", "b"])
+
+
+def cleaning_up(setup: Setup) -> Operate:
+    """Remove two finished parents, whose child has not begun."""
+    one = setup.process()
+    create_family(setup, one)
+    for key in ("a", "b"):
+        setup.work(one, acquired(one.acquire_partition(key)))
+    return lambda dying: clean_up(setup, dying)
+
+
+def families(setup: Setup, one: SourceCoordinator) -> object:
+    """Return what waits for what, and how often each was held: a child once, after its parents."""
+    found = {each.key: each for each in one.partitions()}
+    order = sorted(
+        (each for each in found.values() if each.endings), key=lambda each: each.endings[0].at or setup.clock.now()
+    )
+    return [(key, each.parents, each.waits_for) for key, each in found.items()], order[-1:] and order[-1].key
+
+
+FAMILIES = (
+    Operation("create a family", lambda setup: lambda one: create_family(setup, one), create_family),
+    Operation("complete what others wait for", finishing_parent, counts=families),
+    Operation("complete what others wait for and get the next", finishing_parent_and_next, counts=families),
+    Operation("finish what others wait for", finishing_by_hand, finish_again, counts=families, finishes="a"),
+    Operation("clean finished parents up", cleaning_up, clean_up, counts=families),
+)
 
 
 def half_done(setup: Setup) -> Any:

@@ -93,7 +93,7 @@ class Setup:
             while (lease := one.get_next_partition()) is not None:
                 self.work(one, lease)
             left = one.outlook()
-            if not (left.claimable or left.assigned or left.waiting):
+            if not (left.claimable or left.assigned or left.waiting or left.blocked):
                 return
             self.clock.advance(LEASE)
             one.sweep()

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.stores.dynamodb import children
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.crash_points.crashing import Crashes, RunsAll
 from tests.integration.crash_points.killable import Opens
 from tests.integration.crash_points.operations import (
     ACTING,
     ENDING,
+    FAMILIES,
     FOLLOWING,
     HAUNTED,
     SUPPLYING,
@@ -65,6 +67,22 @@ def test_s27_killed_at_any_call_what_follows_is_done_and_never_before(
     assert on_store(operation, task).at_every_call() >= 3
 
 
+@every(FAMILIES)
+def test_s20_a_family_whose_process_is_killed_at_any_call_comes_to_its_end(
+    on_store: RunsAll, operation: Operation
+) -> None:
+    assert on_store(operation).at_every_call() >= 1
+
+
+@every(FAMILIES)
+def test_s20_with_more_children_than_a_transaction_takes(
+    dynamodb: Opens, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, operation: Operation
+) -> None:
+    """Then the parent is completed first, and each child is a request of its own."""
+    monkeypatch.setattr(children, "TOGETHER", 0)
+    assert Crashes(operation, dynamodb, clock).at_every_call() >= 1
+
+
 @every(TAKING_OVER)
 def test_l2_a_take_over_killed_at_any_call_is_made_good(on_store: RunsAll, operation: Operation) -> None:
     assert on_store(operation).at_every_call() >= 1
@@ -87,7 +105,7 @@ def test_s3_an_action_killed_at_any_call_is_done_and_audited_once(on_store: Runs
     assert on_store(operation).at_every_call() >= 2
 
 
-@every(SUPPLYING[1:] + ENDING + FOLLOWING + TAKING_OVER + SWEEPING + ACTING)
+@every(SUPPLYING[1:] + ENDING + FOLLOWING + FAMILIES + TAKING_OVER + SWEEPING + ACTING)
 def test_s6_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
     Crashes(operation, in_memory, clock).after_every_lost_answer()
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
+from airflow_coordination.leases import Lease, PartitionIdentifier, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
@@ -257,6 +257,28 @@ def create(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
 
 
+@budget("create one with a parent", (4, 2), BatchGetItem=2, TransactWriteItems=1)
+def create_child(at: Place) -> Steps:
+    at.c.create_partitions(["parent"])
+    yield
+    at.c.create_partitions([PartitionIdentifier("child", parents=["parent"])])
+
+
+@budget(
+    "complete what two others wait for",
+    (4, 6),
+    UpdateItem=1,
+    Query=1,
+    BatchGetItem=1,
+    TransactWriteItems=1,
+)
+def complete_parent(at: Place) -> Steps:
+    lease = at.lease()
+    at.c.create_partitions([PartitionIdentifier(key, parents=[lease.partition.key]) for key in "ab"])
+    yield
+    at.c.complete(lease)
+
+
 @budget("create 10 that exist", PutItem=10)
 def create_again(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
@@ -264,14 +286,14 @@ def create_again(at: Place) -> Steps:
     assert at.c.create_partitions(map(str, range(10))).existing == 10
 
 
-@budget("a sweep with nothing due", Query=4)
+@budget("a sweep with nothing due", Query=5)
 def sweep_nothing(at: Place) -> Steps:
     at.lease()
     yield
     at.c.sweep()
 
 
-@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=4, UpdateItem=2)
+@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=5, UpdateItem=2)
 def sweep(at: Place) -> Steps:
     at.c.create_partitions(["a", "b"])
     first, second = at.c.claimable()
@@ -292,7 +314,7 @@ def hints(at: Place) -> Steps:
     assert len(at.c.claimable(1000)) == 10
 
 
-@budget("a poke of the sensor: sweep, look, list hints", Query=18, GetItem=2)
+@budget("a poke of the sensor: sweep, look, list hints", Query=20, GetItem=2)
 def poke(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))
     at.c.counts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.leases import Block, SettingsError, SourceCoordinator
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.port import keeps_history
 from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.outputs import published_accounting
 from airflow_coordination.stores.dynamodb import DynamoDBStore, items, keys
 from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.permissions import Role
@@ -210,3 +213,56 @@ def test_a_table_whose_time_to_live_is_elsewhere_is_refused(engine: Engine, tabl
     found = {each.check: each for each in examine(engine.store(table, history_retention=KEPT), Role.SETUP)}
     assert "the option history_retention asks for it on expirationTime" in found["ttl"].found
     engine.delete(table)
+
+
+COUNTED = Accounting(read=3, delivered_everywhere=1, dropped={"cancelled": 2})
+MANY = Accounting(
+    read=10**12, delivered_everywhere=10**12, sinks={f"sink {n}": SinkCounts(10**12, 10**12) for n in range(8)}
+)
+
+
+@pytest.mark.parametrize("counted", [COUNTED, MANY], ids=["small", "large"])
+def test_a_row_has_the_accounting_that_its_owner_has_left(started: Any, counted: Accounting) -> None:
+    task = started()
+    task.create_partitions(["a"])
+    task.save_progress_state(lease := task.acquire_partition("a"), 1, counted=counted)
+    task.fail(lease, "boom", retry_after=timedelta(0))
+    driver = started()  # another process, which has seen none of it
+    driver.give_up(driver.acquire_partition("a"))
+    last = started()
+    last.complete(last.acquire_partition("a"), [Block("clean", "/out/b1", "b1", 1, 10)], counted=COUNTED)
+    expected = [counted, counted, counted + COUNTED]
+    assert [past.accounting for past in started().history("a")] == expected
+    assert sorted(past.token for past in task.past_tenures() if past.accounting in expected) == [1, 2, 3]
+    assert published_accounting(task.store, "flights", "clean").read == counted.read + 3
+
+
+def test_a_copy_costs_no_request_and_where_nothing_was_delivered_no_attribute(started: Any) -> None:
+    flights = started()
+    flights.create_partitions(["first", "with", "without"])
+    flights.complete(flights.acquire_partition("first"))
+    sent = []
+    for key, counted in (("with", COUNTED), ("without", None)):
+        before = flights.store.table.requests.copy()
+        lease = flights.acquire_partition(key)
+        flights.complete(lease, [Block("clean", f"/out/{key}", key, 1, 10)], counted=counted)
+        sent.append(flights.store.table.requests - before)
+    assert sent[0] == sent[1]
+    table = flights.store.table
+    items = table.client.scan(TableName=table.name)["Items"]
+    heads = {item["partitionKey"]["S"]: "accounting" in item for item in items if "blocks" in item}
+    assert heads == {"with": True, "without": False}
+    rows = [item for item in items if item.get("sourceIdentifier", {}).get("S", "").endswith("HISTORY")]
+    told = {item["partitionKey"]["S"]: "accounting" in json.loads(item["place"]["S"]) for item in rows}
+    assert told == {"first": False, "with": True, "without": False}
+
+
+def test_a_sweep_that_goes_by_the_index_knows_no_counts_and_an_acquirer_does(started: Any, clock: FakeClock) -> None:
+    dead, alive = started(), started()
+    dead.create_partitions(["swept", "taken"])
+    for key in ("swept", "taken"):
+        dead.save_progress_state(dead.acquire_partition(key), 1, counted=COUNTED)
+    clock.advance(700)
+    assert alive.acquire_partition("taken") is not None
+    assert alive.sweep().reclaimed == 1
+    assert {key: alive.history(key)[0].accounting for key in ("swept", "taken")} == {"swept": None, "taken": COUNTED}

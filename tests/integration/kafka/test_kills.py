@@ -20,10 +20,12 @@ from tests.house.tree import ROOT
 from tests.integration.spark.drivers import connector
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("records", "kills"),
-    [pytest.param(12_000, 3, marks=pytest.mark.slow), pytest.param(100_000, 20, marks=pytest.mark.long)],
+    [
+        pytest.param(12_000, 3, marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+        pytest.param(100_000, 20, marks=[pytest.mark.long, pytest.mark.timeout(5_000)]),
+    ],
 )
 def test_s12_s27_killed_at_any_moment_each_record_is_published_once(
     kafka, topic, send, spark, committed, tmp_path: Path, records: int, kills: int

@@ -107,6 +107,7 @@ class Task:
     signs: Path
     ownership_timeout: timedelta = timedelta(seconds=60)
     conf: dict[str, str] = field(default_factory=dict)
+    master: str = "local[1]"
     started: list[Driver] = field(default_factory=list)
 
     def coordinator(self, owner: str = OWNER) -> SourceCoordinator:
@@ -130,7 +131,7 @@ class Task:
         environment = os.environ | {
             HANDOVER_VARIABLE: handover.to_json(),
             STORE_VARIABLE: self.store_url,
-            "PYSPARK_SUBMIT_ARGS": f"--master local[1] {conf} pyspark-shell",
+            "PYSPARK_SUBMIT_ARGS": f"--master {self.master} {conf} pyspark-shell",
             "PYTHONPATH": f"{ROOT}{os.pathsep}{JOBS}",
             "SIGNS": str(self.signs),
         }

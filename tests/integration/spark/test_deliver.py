@@ -15,6 +15,7 @@ import pytest
 from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases import InvalidInputError, PartitionStatus
+from airflow_coordination.outputs import published_accounting
 from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
 from airflow_coordination.spark import (
     Close,
@@ -144,6 +145,9 @@ def test_s13_each_record_is_where_its_conditions_say(deliver, published, journal
     assert written(journal) == [0, 1, 2]
     partition = coordinator.partition("p")
     assert (partition.status, partition.accounting) == (PartitionStatus.COMPLETED, done.accounting)
+    beside_the_rows = published_accounting(coordinator.store, "s", "clean")
+    assert (beside_the_rows.partitions, beside_the_rows.dropped) == (1, {"nine": 1})
+    assert beside_the_rows.sinks == done.accounting.sinks
 
 
 def test_s13_a_record_that_is_refused_fails_the_partition(deliver, store, journal, coordinator):
@@ -234,6 +238,30 @@ def test_s13_no_progress_is_saved_over_a_negative_delivery(run, journal, coordin
     partition = coordinator.partition("p")
     assert (partition.progress_state, partition.accounting.read) == ({"row": 5}, 5)
     assert "sink 'search' failed for 1 record(s)" in refusals[0]
+
+
+@pytest.mark.parametrize("refuses", [(), (7, 8)], ids=["positive", "negative"])
+def test_metrics_tell_what_accepted_steps_stand_for(run, journal, refuses):
+    heard = []
+
+    def main(spark, lease):
+        heard.append(lease._coordinator.metrics)
+        first, second = (spark.createDataFrame(part, "k bigint, v string") for part in (ROWS[:5], ROWS[5:]))
+        lease.deliver(first, "k", {"search": Journal(str(journal), where="k > 1")}, drop={"zero": "k = 0"})
+        lease.save({"row": 5})
+        lease.deliver(second, "k", {"search": Journal(str(journal), refuses=refuses)})
+        return Complete()
+
+    run(main)
+    counts = {name.removeprefix("s_source_coordinator_"): count for name, count in heard[0].counts.items()}
+    told = {name: count for name, count in counts.items() if name.startswith("records") or "Sets" in name}
+    accepted = {"recordsIn": 5, "recordsOut": 3, "recordsDropped": 1, "recordsUnrouted": 1}
+    if not refuses:
+        accepted |= {"recordsIn": 10, "recordsOut": 8}
+    results = {"positiveAcknowledgementSets": 1, "negativeAcknowledgementSets": 1, "recordsFailed": 2}
+    results = results if refuses else {"positiveAcknowledgementSets": 2}
+    sets = {"numberOfAcknowledgementSetsCreated": 2, "numberOfAcknowledgementSetsCompleted": 2}
+    assert told == accepted | results | sets
 
 
 def test_s26_batches_add_up_and_are_kept_with_the_partition(run, published, coordinator):

@@ -99,20 +99,22 @@ def test_s13_every_record_reaches_its_sinks_and_is_counted(run, tmp_path, postgr
 
     def main(spark, lease):
         records = spark.range(100).selectExpr("id as k", "if(id = 95, null, 'v') as v").repartition(3)
-        found.append(lease.deliver(records, "k", sinks, drop={"seven": "k = 7"}, dead_letters=DeadLetters("dead")))
+        dead = DeadLetters("dead", where="k = 60")
+        found.append(lease.deliver(records, "k", sinks, drop={"seven": "k = 7"}, dead_letters=dead))
         return Complete()
 
     drained = run(main)
     assert (drained.completed, drained.errors) == (1, ())
     [done] = found
     assert done.positive
-    assert (done.accounting.read, done.accounting.dropped) == (100, {"seven": 1})
+    assert (done.accounting.read, done.accounting.dropped, done.accounting.dead_lettered) == (100, {"seven": 1}, 1)
+    assert [(row.key, row.sink) for row in run.read("dead").collect()] == [("60", "dead_letters")]
     assert {name: counts.delivered for name, counts in done.accounting.sinks.items()} == {
-        "clean": 50,
+        "clean": 49,
         "files": 49,
         "table": 10,
     }
-    assert sorted(row.k for row in run.read("clean").collect()) == list(range(0, 100, 2))
+    assert sorted(row.k for row in run.read("clean").collect()) == [k for k in range(0, 100, 2) if k != 60]
     lines = [json.loads(line) for file in (tmp_path / "files").rglob("*.jsonl") for line in file.open()]
     assert sorted(line["k"] for line in lines) == [k for k in range(50) if k != 7]
     with psycopg.connect(url) as connection:

@@ -6,59 +6,17 @@ import json
 from datetime import timedelta
 from typing import Any
 
-import boto3
 import pytest
 
 from airflow_coordination.follow_ups import DeleteObjects
 from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.sources import SourceError, sqs_notifications
-from airflow_coordination.sources.sqs import notifications
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from tests.integration.sqs.conftest import REGION
 
-REGION = "us-east-1"
-
-
-@pytest.fixture(autouse=True)
-def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This queue has what was sent at once."""
-    monkeypatch.setattr(notifications, "_WAIT_SECONDS", 0)
-
-
-@pytest.fixture
-def sqs(moto_server: str) -> Any:
-    return boto3.client("sqs", region_name=REGION, endpoint_url=moto_server)
-
-
-@pytest.fixture
-def queue(sqs: Any, request: pytest.FixtureRequest) -> str:
-    url: str = sqs.create_queue(QueueName=f"n{abs(hash(request.node.name))}")["QueueUrl"]
-    return url
-
-
-@pytest.fixture
-def told(sqs: Any, queue: str):
-    """Let the bucket tell the queue of what was created."""
-
-    def told(*names: str, sequencer: str = "01") -> None:
-        for name in names:
-            stored = {"key": name, "size": 1, "eTag": "e", "sequencer": sequencer}
-            place = {"bucket": {"name": "b"}, "object": stored}
-            body = {"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "s3": place}]}
-            sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(body))
-
-    return told
-
-
-@pytest.fixture
-def left(sqs: Any, queue: str):
-    """How many messages are in the queue, hidden ones included."""
-
-    def left() -> int:
-        found = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
-        return sum(int(found[f"ApproximateNumberOfMessages{each}"]) for each in ("", "NotVisible"))
-
-    return left
+ACKNOWLEDGED = {"delete": "acknowledged"}
+HOURS_12 = timedelta(hours=12)
 
 
 def names(one: SourceCoordinator) -> list[str]:
@@ -148,6 +106,18 @@ def test_a_queue_that_is_not_there_says_so(queue) -> None:
         ({"queue_url": "q"}, "queue_url='q': is no URL of a queue. Give https://sqs.<region>.amazonaws.com/…"),
         ({"max_messages": 0}, "max_messages=0: is not a whole number above zero. Give 1 or more"),
         ({"visibility": timedelta(0)}, "visibility=datetime.timedelta(0): is zero. Give a positive timedelta"),
+        ({"delete": "never"}, "delete='never': is no time to delete messages. Give 'created' or 'acknowledged'"),
+        ({"again_after": timedelta(1)}, "has no meaning where messages are deleted at once. Leave it out, or give del"),
+        ({"again_after": timedelta(0), **ACKNOWLEDGED}, "again_after=datetime.timedelta(0): is zero"),
+        (
+            {"again_after": HOURS_12, **ACKNOWLEDGED},
+            "visibility and again_after=datetime.timedelta(seconds=43320): is longer than the",
+        ),
+        (
+            {"visibility": 2 * HOURS_12},
+            "visibility=datetime.timedelta(days=1): is longer than the 12 hours for",
+        ),
+        ({"queue_url": "https://q.fifo", **ACKNOWLEDGED}, "is a FIFO queue, in which later messages would wait for"),
     ],
 )
 def test_bad_arguments_are_named(arguments, said) -> None:

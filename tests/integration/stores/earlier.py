@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-NO_FOLLOW_UPS = ("DROP TABLE coordination_follow_ups",)
+NO_COPIES = tuple(f"ALTER TABLE coordination_{table} DROP COLUMN accounting" for table in ("heads", "history"))
+"""Schema 7: no accounting beside what is published and in the history."""
+NO_PARENTS = (
+    *NO_COPIES,
+    "DROP TABLE coordination_children",
+    *(f"DROP INDEX coordination_partitions_{name}" for name in ("blocked", "stragglers")),
+    *(f"ALTER TABLE coordination_partitions DROP COLUMN {column}" for column in ("waits_for", "awaited_op", "parents")),
+)
+"""Schema 6."""
+NO_FOLLOW_UPS = (*NO_PARENTS, "DROP TABLE coordination_follow_ups")
 """Schema 5."""
 NO_ACCOUNTING = (*NO_FOLLOW_UPS, "ALTER TABLE coordination_partitions DROP COLUMN accounting")
 """Schema 4."""

@@ -15,6 +15,7 @@ from airflow_coordination.cli.doctor_store import look_at_store
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.diagnostics import Finding, Verdict
@@ -49,6 +50,8 @@ def works(store: PartitionStore) -> None:
         assert swept is not None
     assert isinstance(store, SqlStore)
     store.thinning.thin("flights|PARTITION", timedelta(days=30))  # a sweep would only log that it may not
+    c.create_partitions([PartitionIdentifier("child", parents=[(parent := _next(c)).key])])
+    c.complete(parent)
     key = _next(c).key
     c.release(key, by="ana", why="test")
     c.park(key, by="ana", why="test")
@@ -70,6 +73,7 @@ def reads(store: PartitionStore) -> None:
     assert sum(c.counts().values())
     assert c.outlook().completed
     c.claimable()
+    assert list(store.children(c.partitions()[0].source, "none", None, 1)) == []
     assert len(list(c.follow_ups())) == 1
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
@@ -215,8 +219,9 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
     lacking = findings(place, SqlRole.READER, SqlRole.WORKER)["permissions"]
     assert lacking.verdict is Verdict.WRONG
     assert (
-        "INSERT on coordination_audit, INSERT on coordination_follow_ups, INSERT on coordination_heads" in lacking.found
-    )
+        "INSERT on coordination_audit, INSERT on coordination_children, INSERT on coordination_follow_ups, "
+        "INSERT on coordination_heads"
+    ) in lacking.found
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
     assert "more than it needs: DELETE on coordination_follow_ups, DELETE on coordination_history, INSERT" in much.found

@@ -23,10 +23,10 @@ from tests.integration.stores.earlier import NO_HISTORY
 
 OLD = timedelta(days=31)
 COPIED = """INSERT INTO coordination_history SELECT source_identifier, source_partition_key, token, nonce, 'a copy',
-    NULL, NULL, 0, 'lost', 'op', 'UNASSIGNED', 0, NULL, 0, 0 FROM coordination_partitions RETURNING 1"""
+    NULL, NULL, 0, 'lost', 'op', 'UNASSIGNED', 0, NULL, 0, 0, NULL FROM coordination_partitions RETURNING 1"""
 
 MANY = """INSERT INTO coordination_history SELECT :source, 'k' || n, 1, 'n', NULL, NULL, NULL, n, 'lost', 'op',
-    'UNASSIGNED', 0, NULL, 0, 0 FROM generate_series(1, 20000) AS n"""
+    'UNASSIGNED', 0, NULL, 0, 0, NULL FROM generate_series(1, 20000) AS n"""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

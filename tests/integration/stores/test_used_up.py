@@ -20,7 +20,7 @@ from tests.integration.stores.conftest import SOURCE, creation, ending, followin
 pytestmark = pytest.mark.postgres
 
 NUMBER = 4_000
-FLAT = 150
+FLAT = 160
 """Blocks of the table and its indexes that one look may read, however much is used up."""
 _BLOCKS = """SELECT heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit FROM pg_statio_user_tables
     WHERE relname = 'coordination_partitions'"""

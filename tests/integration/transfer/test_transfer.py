@@ -28,7 +28,7 @@ from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
@@ -57,7 +57,7 @@ def _opener(kind: str, clock: FakeClock, tmp_path: Path, request: pytest.Fixture
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_url")
         return lambda: open_store(url, clock=clock)
-    request.getfixturevalue("monkeypatch").setattr(creating, "PARALLEL", 1)
+    request.getfixturevalue("monkeypatch").setattr(parallel, "PARALLEL", 1)
     options = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
     engine = Engine(clock.now)
     return lambda: DynamoDBStore(options, clock, client=lambda _: engine, local=clock)

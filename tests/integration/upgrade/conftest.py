@@ -11,6 +11,7 @@ import pytest
 
 from airflow_coordination.stores.dynamodb.client import make_client
 from tests.integration.dynamodb.engine import Engine
+from tests.integration.upgrade.previous_version import previous_version
 
 PLACES = [
     "sqlite_url",
@@ -40,3 +41,9 @@ def url(request: pytest.FixtureRequest) -> str:
     """URL of a place where no store was ever set up."""
     found: str = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="session")
+def yesterday(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of the package of schema 1."""
+    return previous_version(tmp_path_factory.mktemp("previous"))

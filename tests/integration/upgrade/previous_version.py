@@ -1,7 +1,7 @@
 """The code of schema 1: a copy of the package that knows nothing of the limit that travels with the lease.
 
-It keeps no history either, and asks for no pause. It neither reads nor writes the columns or attributes, and each
-judge goes by its own setting, as version 0.1 does.
+It keeps no history either, asks for no pause, and knows no parents: what it completes releases nobody. It neither reads
+nor writes the columns or attributes, and each judge goes by its own setting, as version 0.1 does.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ _KNOWS_NO_LIMIT = {
     "leases/rules.py": {
         '            "max_lost_leases": tenancy.max_lost_leases,\n'
         '            "max_failures": tenancy.max_failures,\n': "",
-        '        "acquired_at": None,\n        "owner_details": None,\n': "",
         '            "acquired_at": now,\n            "owner_details": tenancy.owner_details,\n': "",
         ', "owner_details": w.owner_details}': "}",
+    },
+    "leases/rule.py": {
+        '        "acquired_at": None,\n        "owner_details": None,\n': "",
     },
     "leases/algebra.py": {
         "(own if limit is None else limit)": "own",
@@ -28,23 +30,50 @@ _KNOWS_NO_LIMIT = {
     "stores/sql/schema.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
         f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {PREVIOUS}",
+        "build_beside_writers(connection, FAMILIES)": "pass",
     },
     "leases/fields.py": {
         '    Field("max_lost_leases", Kind.NUMBER, "maxLostLeases", optional=True),\n'
         '    Field("max_failures", Kind.NUMBER, "maxFailures", optional=True),\n'
         '    Field("acquired_at", Kind.TIME, "acquiredAt", optional=True),\n'
         '    Field("owner_details", Kind.TEXT, "ownerDetails", optional=True),\n'
-        '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n': "",
+        '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n'
+        '    Field("parents", Kind.KEYS, "parents", optional=True),\n'
+        '    Field("waits_for", Kind.KEYS, "waitsFor", optional=True),\n'
+        '    Field("awaited_op", Kind.TEXT, "awaitedOp", optional=True),\n': "",
+        '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n    Field("published_at"': (
+            '    Field("published_at"'
+        ),
+    },
+    "stores/sql/statements/records.py": {
+        ",\n        accounting = NULL": "",
     },
     "stores/sql/statements/words.py": {
         'return f"{count} + 1 < coalesce({limit}, {own})"': 'return f"{count} + 1 < {own}"',
         "{field.name: field.column for field in PARTITION_FIELDS}, owner_task": (
             '{field.name: field.column for field in PARTITION_FIELDS}, max_lost_leases="", acquired_at="", '
-            'owner_details="", owner_task'
+            'owner_details="", parents="", waits_for="", awaited_op="", owner_task'
         ),
     },
     "stores/sql/statements/step.py": {
         '        guard = f"{guard} AND {NOT_PAUSED}"\n': "        pass\n",
+        '"{ROW.awaited_op} IS NULL"': '"1 = 1"',
+    },
+    "leases/people_rules.py": {
+        '{"awaited_op": None}': "{}",
+        '    "parents": (),\n    "waits_for": (),\n': "",
+        "x.when(x.without(p.waits_for), now, None)": "now",
+        "return x.both(as_seen, nobody_new)": "return as_seen",
+    },
+    "stores/sql/statements/read.py": {
+        """{_count(f"AND {BLOCKED} AND source_partition_status = 'UNASSIGNED'")} AS blocked""": "0 AS blocked",
+    },
+    "stores/sql/statements/create.py": {
+        ", parents = NULL, waits_for = NULL": "",
+        " OR p.parents {other} given.parents": "",
+    },
+    "stores/sql/store.py": {
+        "self._release_stragglers(write)\n        self": "0\n        self",
     },
     "stores/sql/database.py": {
         "retention_of(url.query.get(OPTION))": "None",
@@ -63,6 +92,15 @@ _KNOWS_NO_LIMIT = {
         '| {"owner_try": Path(it.TRY)}': '| {"owner_try": Path(it.TRY), "max_lost_leases": None}',
         "return Attr(count.name).lt(Attr(limit.name)) | by_own": "return Attr(count.name).lt(own - 1)",
         "Attr(limit.name).not_exists() & ": "",
+    },
+    "stores/dynamodb/owning.py": {
+        "Change(change.sets, change.condition & NOT_AWAITED) if write.completes else change": "change",
+    },
+    "stores/dynamodb/sweeping.py": {
+        "self._stragglers.release(source)": "0",
+    },
+    "stores/dynamodb/looking.py": {
+        "blocked=self._queue.blocked(call, source, LOOK)": "blocked=0",
     },
     "stores/dynamodb/changes.py": {
         "_WORDS.within(Path(it.LOST), Path(it.MAY_LOSE), write": "_WORDS.within(Path(it.LOST), None, write",

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,52 +12,11 @@ from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-from tests.integration.upgrade.previous_version import previous_version
-from tests.integration.upgrade.processes import environment
+from tests.integration.upgrade.old_worker import Old
 
 pytestmark = pytest.mark.slow
 
 LEASE = timedelta(hours=1)
-_OLD = """
-import json, sys
-from datetime import timedelta
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores import open_store
-store = open_store(sys.argv[1])
-what = sys.argv[2]
-if what == "setup":
-    store.setup()
-lease_of = {"ownership_timeout": timedelta(hours=1), "max_lost_leases": 7}
-one = SourceCoordinator(store, "flights", "old/dag/run/task/0/1", **lease_of)
-if what == "create":
-    one.create_partitions(["k"])
-if what == "reset":
-    one.reset("k", "ana", "again")
-if what == "acquire":
-    lease = one.renew(one.get_next_partition())
-    print(json.dumps(str(lease.fence)))
-"""
-
-
-@pytest.fixture(scope="session")
-def yesterday(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Directory of the package of schema 1."""
-    return previous_version(tmp_path_factory.mktemp("previous"))
-
-
-class Old:
-    """Calls of a worker of schema 1, each in a process of its own."""
-
-    def __init__(self, package: Path, url: str) -> None:
-        self._package, self._url = package, url
-
-    def does(self, what: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", _OLD, self._url, what],
-            env=environment(self._package), cwd=self._package, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) if done.stdout else None
 
 
 def new(url: str, limit: int, clock: FakeClock | None = None) -> SourceCoordinator:

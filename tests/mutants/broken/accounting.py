@@ -18,9 +18,9 @@ MUTANTS = (
     Mutant(
         "saved counts are added to once more",
         "leases.tenures",
-        "            chain.partition = replace(partition, progress_text=text, staged=staged)\n",
-        "            chain.partition = replace(partition, progress_text=text, staged=staged,"
-        " accounting_text=totals or partition.accounting_text)\n",
+        "    chain.totals = write.accounting or chain.totals\n",
+        "    chain.totals = write.accounting or chain.totals\n"
+        "    chain.partition = replace(chain.partition, accounting_text=chain.totals)\n",
         "S26: a record counts again with each save after the one that it was counted in",
     ),
     Mutant(

@@ -20,8 +20,8 @@ MUTANTS = (
     Mutant(
         "filter forgets the error",
         _SELECTION,
-        "found = list(filter(chosen.finds, page))",
-        "found = list(page)",
+        "found = list(filter(chosen.finds, page))\n        matching",
+        "found = list(page)\n        matching",
         "people: partitions that nobody meant are reopened, reset or retracted",
         _selected("test_only_what_the_filter_finds_is_acted_on"),
     ),

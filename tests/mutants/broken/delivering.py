@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "a dropped record is owed",
         "spark.counting",
-        "        if route < 0:\n            tally.dropped[-1 - route] += records\n        elif",
-        "        if route < 0:\n            tally.dropped[-1 - route] += records\n        if",
+        "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        elif",
+        "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        if",
         "S13: blocks only: a record that was dropped on purpose counts as delivered, too",
         Tested("tests/unit/spark/test_counting.py::test_s13_each_route_counts_for_its_sinks_or_its_reason"),
     ),
@@ -151,6 +151,25 @@ MUTANTS = (
         "            pass\n",
         "S13: records are neither in their sink nor among the dead letters, and count as done",
         _pass("dead_letters_that_cannot_be_stored_are_failures"),
+    ),
+    Mutant(
+        "a dead letter by condition goes to the sinks, too",
+        "sinks.task_pass",
+        "            self._set_aside(records, _rows(kept, holds))\n            kept = _others(kept, holds)\n",
+        "            self._set_aside(records, _rows(kept, holds))\n",
+        "S13: what is known to be malformed reaches sinks, and counts there and among the dead letters",
+        _pass("a_dead_letter_by_condition_goes_to_no_sink_and_a_dropped_record_is_none"),
+    ),
+    Mutant(
+        "dead letters by condition count as Spark has counted them",
+        "sinks.tally",
+        "        del self.arrivals[self.aside]\n        self.arrivals.update(written.arrivals)\n",
+        "",
+        "S13: records are in no sink and not among the dead letters, and count as done",
+        Tested(
+            "tests/unit/spark/test_counting.py"
+            "::test_s13_what_was_written_of_them_counts_and_not_how_many_there_should_be"
+        ),
     ),
     Mutant(
         "a sink that cannot be closed has delivered",

@@ -234,12 +234,9 @@ MUTANTS = (
     Mutant(
         "DynamoDB: a refused ending is remembered",
         "stores.dynamodb.owning",
-        "        if refusal is not None:\n"
-        "            return Answer(False, self._partitions.refused(call, refusal))\n"
-        "        self._partitions.history.ended_by_owner(write, change.sets)\n",
-        "        self._partitions.history.ended_by_owner(write, change.sets)\n"
-        "        if refusal is not None:\n"
-        "            return Answer(False, self._partitions.refused(call, refusal))\n",
+        "        if refusal is not None:\n            refused = self._partitions.refused(call, refusal)\n",
+        "        if refusal is not None:\n            self._partitions.history.ended_by_owner(write, change.sets)\n"
+        "            refused = self._partitions.refused(call, refusal)\n",
         "X11: the history tells of an ending that did not count",
         _remembering("test_x11_an_ending_that_has_missed_a_write_is_none"),
     ),

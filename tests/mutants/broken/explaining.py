@@ -84,7 +84,7 @@ MUTANTS = (
     Mutant(
         "a retract hides who has parked it",
         _FACTS,
-        'if act.action != "retract"), None)',
+        "if act.action not in _CHANGE_NOTHING), None)",
         "if act.action), None)",
         "who parked it, and why, is forgotten with the next action",
         _asked("test_what_a_person_has_parked_and_deleted"),

@@ -19,8 +19,8 @@ MUTANTS = (
     Mutant(
         "retracted for nobody",
         "leases.publication",
-        "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None)\n",
-        "    return replace(head, published_at=None)\n",
+        "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)\n",
+        "    return replace(head, published_at=None, accounting_text=None)\n",
         "S12: readers go on seeing what was taken back",
     ),
     Mutant(

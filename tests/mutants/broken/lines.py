@@ -86,7 +86,7 @@ _ACQUIRING: Final = {
         _STARTED, f'{_STARTED}            "staged": (),\n', "S12: what a lost tenure had saved is never published"
     ),
     "taken over without an ending": _Line(
-        '            "ring": _entered(x, p, (outcome, tenancy.op, ASSIGNED, p.closed_count), now, when=runs),\n',
+        '            "ring": entered(x, p, (outcome, tenancy.op, ASSIGNED, p.closed_count), now, when=runs),\n',
         "",
         "S6: the end of a lease that somebody took over is not found",
     ),
@@ -143,7 +143,7 @@ _OWNERS: Final = {
         "S2: a late copy of a renewal ends the lease before its owner believes",
     ),
     "ending not remembered": _Line(
-        '        "ring": _entered(x, p, ending, now),\n        "status"',
+        '        "ring": entered(x, p, ending, now),\n        "status"',
         '        "status"',
         "S6: an ending whose answer was lost cannot be settled",
     ),
@@ -250,8 +250,8 @@ _PEOPLES: Final = {
         "S3: a person's release undoes a completion",
     ),
     "retracted beside staged blocks": _Line(
-        "    return x.both(as_seen, x.without(p.staged)) if w.action is Action.RETRACT else as_seen\n",
-        "    return as_seen\n",
+        "        return x.both(as_seen, x.without(p.staged))\n",
+        "        return as_seen\n",
         "S12: what was retracted comes back with the block that follows it",
     ),
     "release without a token": _Line(

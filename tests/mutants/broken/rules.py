@@ -6,12 +6,17 @@ The line that is broken is said once, in ``lines.py``; a table for each store sa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final
 
-from tests.mutants.broken.lines import LINES, RECORDS
+from tests.mutants.broken.lines import LINES
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
-_RULES: Final = "leases.rules"
+_TABLE: Final = ("leases.rules", "leases.rule", "leases.people_rules", "leases.records")
+"""The modules of the operation table; each line stands in one of them."""
+_PACKAGE: Final = Path(__file__).parents[3] / "airflow_coordination"
+"""Read, and not imported: a mutant has to come before the import."""
 _SETTLING = "tests/unit/leases/test_settling.py"
 
 
@@ -237,8 +242,19 @@ _STORES: Final[tuple[tuple[str, Mapping[str, Simulated | Tested]], ...]] = (
     ("DynamoDB: ", _ON_DYNAMODB),
 )
 
+
+def _module_of(line: str) -> str:
+    """Return where a line of the table stands; where it stands nowhere, the mutant itself says so."""
+    return next((module for module in _TABLE if line in _text_of(module)), _TABLE[0])
+
+
+@cache
+def _text_of(module: str) -> str:
+    return (_PACKAGE / f"{module.replace('.', '/')}.py").read_text()
+
+
 MUTANTS = tuple(
-    Mutant(f"{store}{name}", "leases.records" if name in RECORDS else _RULES, *LINES[name], catcher)
+    Mutant(f"{store}{name}", _module_of(LINES[name].old), *LINES[name], catcher)
     for store, catchers in _STORES
     for name, catcher in catchers.items()
 )

@@ -33,8 +33,8 @@ MUTANTS = (
     Mutant(
         "SQL: tombstone forgotten by a creation",
         _CREATE,
-        "confirmed = 0, deleted = 0, ready",
-        "confirmed = 0, deleted = 0, token = 0, ready",
+        "confirmed = 0, deleted = 0,",
+        "confirmed = 0, deleted = 0, token = 0,",
         "S1: tokens start again after a deletion",
         _SIMULATED,
     ),

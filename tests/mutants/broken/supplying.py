@@ -7,6 +7,11 @@ from tests.mutants.mutant import Mutant, Simulated, Tested
 _SUPPLY = "leases.supply"
 _CREATION = "leases.creation"
 
+
+def _acknowledged(test: str) -> Tested:
+    return Tested(f"tests/integration/sqs/test_acknowledged.py::test_{test}")
+
+
 MUTANTS = (
     Mutant(
         "state saved before its partitions",
@@ -77,5 +82,29 @@ MUTANTS = (
         "",
         "S11: what a supplier has deleted from its queue and does not live to store is lost",
         Tested("tests/integration/sqs/test_sqs.py::test_s11_a_supplier_killed_at_any_call_loses_no_message"),
+    ),
+    Mutant(
+        "a message goes when one of its objects is done",
+        "sources.sqs.acknowledged",
+        "    return all(known.get(each.key)",
+        "    return any(known.get(each.key)",
+        "S13: the queue forgets objects whose partitions have not completed",
+        _acknowledged("s13_a_message_about_several_objects_waits_for_all_of_them"),
+    ),
+    Mutant(
+        "each object's ending deletes its message",
+        "sources.sqs.acknowledged",
+        "        if len(one.partitions) > 1:\n",
+        "        if False:\n",
+        "S13: the first of several objects that is done deletes the message of the others",
+        _acknowledged("s13_a_message_about_several_objects_waits_for_all_of_them"),
+    ),
+    Mutant(
+        "any partition that exists has completed",
+        "sources.sqs.acknowledged",
+        "known.get(each.key) is PartitionStatus.COMPLETED for",
+        "each.key in known for",
+        "S13: the queue forgets objects whose partitions have not completed",
+        _acknowledged("s13_no_other_ending_deletes_it"),
     ),
 )

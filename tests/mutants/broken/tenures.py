@@ -32,8 +32,7 @@ MUTANTS = (
     Mutant(
         "settled save not carried over",
         _TENURES,
-        "            chain.partition = replace(chain.partition, progress_text=earlier.progress_text,"
-        " staged=earlier.staged)\n",
+        "            _saved(chain, earlier)\n",
         "            pass\n",
         "S12: blocks of a save that was settled late are dropped",
         Tested("tests/unit/leases/test_settling.py::test_s6_an_unknown_save_is_settled_before_the_next_write"),
@@ -63,8 +62,8 @@ MUTANTS = (
     Mutant(
         "staged blocks not carried to the ending",
         _TENURES,
-        "            chain.partition = replace(partition, progress_text=text, staged=staged)\n",
-        "            chain.partition = replace(partition, progress_text=text)\n",
+        "progress_text=write.progress_text, staged=write.staged)",
+        "progress_text=write.progress_text)",
         "S12: blocks saved in this tenure are not published",
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 condition = conjunction {OR conjunction}
 conjunction = test {AND test}
-test = "(" condition ")" | function "(" name ["," value] ")" | name (= | < | <= | > | >=) value
+test = "(" condition ")" | function "(" name ["," value] ")" | name (= | <> | < | <= | > | >=) value
 """
 
 from __future__ import annotations
@@ -89,10 +89,13 @@ _FUNCTIONS: dict[str, Callable[[Words], Condition]] = {
 
 def _comparison(words: Words) -> Condition:
     name = words.name()
-    sign = words.take("=", *_ORDERS)
+    sign = words.take("=", "<>", *_ORDERS)
     if sign == "=":
         value = words.value()
         return lambda item, names, values: item.get(names[name]) == values[value]
+    if sign == "<>":
+        value = words.value()
+        return lambda item, names, values: item.get(names[name]) != values[value]
     if words.next.startswith("#"):  # with another attribute; with one that is absent nothing compares
         other, holds = words.name(), _ORDERS[sign]
         return lambda item, names, values: ordered(item.get(names[name], {}), item.get(names[other], {}), holds)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
@@ -23,7 +23,7 @@ class TestSimulatedEngine(StoreConformance):
 
     @pytest.fixture
     def store_factory(self, monkeypatch: pytest.MonkeyPatch) -> StoreFactory:
-        monkeypatch.setattr(creating, "PARALLEL", 1)
+        monkeypatch.setattr(parallel, "PARALLEL", 1)
         engine: list[Engine] = []
 
         def make(clock: FakeClock) -> PartitionStore:

@@ -93,7 +93,6 @@ def test_a_key_condition(text: str, bounds: Bounds) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "#n <> :9",
         "NOT #n = :9",
         "#n IN (:9, :10)",
         "#n BETWEEN :9 AND :10",

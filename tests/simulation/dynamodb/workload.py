@@ -14,7 +14,7 @@ from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, creating
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
 from tests.simulation.dynamodb.engine import Engine
@@ -77,7 +77,7 @@ class Workload:
     def recorded(self, steps: int) -> list[Sent]:
         """Do so many things, and return the requests that were sent."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(creating, "PARALLEL", 1)
+            patch.setattr(parallel, "PARALLEL", 1)
             for _ in range(steps):
                 self._clock.advance(self._random.choice([0.001, 0.01, 1.5, 59.0, 700.0]))
                 self._step(self._random.choice(_DOINGS))

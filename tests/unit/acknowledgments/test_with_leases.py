@@ -1,4 +1,4 @@
-"""A source that completes, gives up and renews by its acknowledgments (Data Prepper's S3 scan, scenarios 42 to 44)."""
+"""A source that completes, gives up and renews by its acknowledgments (Data Prepper's scenarios 42 to 44, and 48)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.acknowledgments import AcknowledgmentSetManager
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import Checkpoint, PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import PartitionNotOwnedError
 from airflow_coordination.stores import open_store
 
@@ -95,3 +95,35 @@ def test_s13_scenario_44_a_lost_lease_makes_a_late_acknowledgment_powerless(sour
     assert acks.release("slow")
     assert PartitionNotOwnedError.__name__ in caplog.text
     rival.complete(taken)
+
+
+def test_scenario_48_who_cannot_lead_makes_nothing_and_who_has_lost_it_leads_again(store, clock):
+    """Data Prepper's leader: no lease, no work; a save that fails drops the lead, and the next run acquires it anew."""
+    one, rival, third = (SourceCoordinator(store, source="s3", owner=name, clock=clock) for name in ("1", "2", "3"))
+
+    def leads_now(state):
+        assert not third.run_supplier(lambda state: ["never"]).ran
+        state["seen"] = 1
+        return ["object-2"]
+
+    def overtaken(state):
+        yield "object-1"
+        yield Checkpoint({})
+        clock.advance(HOUR)
+        assert rival.run_supplier(leads_now).ran
+        yield Checkpoint({"seen": 0})
+
+    with pytest.raises(PartitionNotOwnedError):
+        one.run_supplier(overtaken)
+    assert one.global_state() == {"seen": 1}
+    assert [each.key for each in one.partitions()] == ["object-1", "object-2"]
+    clock.advance(HOUR)
+    assert one.run_supplier(lambda state: state.update(seen=2) or []).ran
+
+
+def test_s19_scenario_48_children_start_after_their_parents_have_completed(source):
+    source.create_partitions([PartitionIdentifier("object-2", parents=["object-1"])])
+    lease = source.get_next_partition()
+    assert source.get_next_partition() is None
+    source.complete(lease)
+    assert source.get_next_partition().key == "object-2"

@@ -3,6 +3,7 @@
 import json
 
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.leases.blocks import Block
 
 COUNTED = Accounting(
     read=7,
@@ -54,3 +55,45 @@ def test_one_that_never_was(flights, cli):
     code, out, err = cli("accounting", "--source", "flights", "no such key")
     assert (code, out) == (1, "")
     assert "no such key" in err
+
+
+BLOCK = Block("clean", "/out/b1", "b1", 3, 300)
+IN_SHORT = "7 read: 3 delivered everywhere, 1 dropped, 2 unrouted, 1 dead-lettered"
+
+
+def test_s26_what_a_dataset_holds_is_counted_as_it_was_when_it_was_published(flights, cli):
+    flights.complete(flights.acquire_partition("2013-01"), [BLOCK], counted=COUNTED)
+    flights.reset("2013-01", by="ana", why="anew")  # its counts are gone, what it has published is not
+    deliver(flights, "2013-02")  # into no dataset
+    code, out, err = cli("accounting", "--source", "flights", "--dataset", "clean", "-o", "json")
+    assert (code, err) == (0, "")
+    found = {(row["count"], row["sink"]): row["records"] for row in json.loads(out)}
+    assert found["partitions", None] == 1
+    assert (found["read", None], found["dropped: cancelled", None], found["owed", "search"]) == (7, 1, 4)
+    code, out, err = cli("accounting", "--source", "flights", "--dataset", "other", "-o", "json")
+    assert (code, json.loads(out)) == (0, [])
+    assert "Nothing published in dataset 'other' was counted" in err
+    assert "is of all partitions" in cli("accounting", "--source", "flights", "2013-01", "--dataset", "clean")[2]
+
+
+def test_s26_what_was_published_is_shown_with_its_counts(flights, cli):
+    def published(key):
+        shown = json.loads(cli("show", "--source", "flights", key, "-o", "json")[1])
+        return [row["value"] for row in shown if row["field"] == "published clean"]
+
+    flights.complete(flights.acquire_partition("2013-01"), [BLOCK], counted=COUNTED)
+    flights.complete(flights.acquire_partition("2013-02"), [BLOCK])
+    assert published("2013-01") == [f"3 row(s) in 1 block(s) by tenure 1; records: {IN_SHORT}"]
+    assert published("2013-02") == ["3 row(s) in 1 block(s) by tenure 1"]
+    assert f"records: {IN_SHORT}." in cli("explain", "--source", "flights", "2013-01")[1].replace("\n", " ")
+    assert "records:" not in cli("explain", "--source", "flights", "2013-02")[1]
+    flights.retract("2013-01", by="ana", why="wrong")
+    assert published("2013-01") == ["nothing: it was taken back"]
+
+
+def test_x11_the_history_has_the_counts_of_each_tenure(flights, cli):
+    flights.give_up(flights.acquire_partition("2013-01"))
+    flights.save_progress_state(lease := flights.acquire_partition("2013-01"), 1, counted=COUNTED)
+    flights.fail(lease, "boom")
+    _, out, _ = cli("history", "--source", "flights", "2013-01", "-o", "json")
+    assert [row["records"] for row in json.loads(out)] == [None, None, IN_SHORT]

@@ -8,7 +8,7 @@ import yaml
 
 from airflow_coordination.cli.output import escape
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases import Block, PartitionStatus
+from airflow_coordination.leases import Block, PartitionIdentifier, PartitionStatus
 from tests.unit.cli.conftest import HOSTILE
 
 
@@ -414,3 +414,21 @@ def test_a_list_is_narrowed_by_error_and_owner(flights, cli):
         assert (code, [row["key"] for row in json.loads(out)], err) == (0, [key], "")
     code, _, err = cli("list", "--source", "flights", "--owner-like", "")
     assert (code, "--owner-like='': is empty" in err) == (1, True)
+
+
+def test_what_waits_for_parents_is_a_state_of_its_own_and_finish_lets_it_start(flights, cli):
+    flights.create_partitions([PartitionIdentifier("after", parents=["2013-01", "2013-02"])])
+    code, out, _ = cli("status", "--source", "flights", "-o", "json")
+    [row] = json.loads(out)
+    assert (code, row["unassigned"], row["blocked"]) == (0, 3, 1)
+    [found] = json.loads(cli("list", "--source", "flights", "--status", "BLOCKED", "-o", "json")[1])
+    assert (found["key"], found["status"], found["next"]) == ("after", "BLOCKED", "2 parents of it must complete")
+    shown = {
+        row["field"]: row["value"] for row in json.loads(cli("show", "after", "--source", "flights", "-o", "json")[1])
+    }
+    assert (shown["parents"], shown["waits_for"]) == ("'2013-01', '2013-02'", "'2013-01', '2013-02'")
+    flights.complete(flights.acquire_partition("2013-01"))
+    code, out, err = cli("finish", "2013-02", "--source", "flights", "--why", "a test", "--yes", "-o", "json")
+    assert (code, json.loads(out)[0]["children"], json.loads(out)[0]["named"]) == (0, 1, "'after'")
+    assert "Done: finish 1 of 1 partition(s) of source flights." in err
+    assert flights.partition("after").waits_for == ()

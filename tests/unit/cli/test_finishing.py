@@ -44,7 +44,7 @@ def test_s27_after_one_partition_only(left, flights, cli):
 def test_a_dry_run_changes_nothing(left, flights, cli):
     code, _, err = cli(*FINISH, "--dry-run")
     assert (code, "Dry run: would do what 2 note(s) say, with the rights of this process." in err) == (0, True)
-    assert "Dry run: would forget 2 note(s)." in cli(*FINISH, "--forget", "--dry-run")[2]
+    assert "Dry run: would forget 2 note(s)." in cli(*FINISH, "--forget", "--why", "-", "--dry-run")[2]
     assert all(file.exists() for file in left)
     assert len(list(flights.follow_ups())) == 2
 
@@ -62,9 +62,13 @@ def test_what_fails_stays_and_is_named(left, flights, cli):
 
 def test_a_note_that_can_never_be_done_is_forgotten(left, flights, cli):
     code, _, err = cli(*FINISH, "2013-01", "--forget", "--yes")
+    assert (code, "Say why with --forget" in err, len(list(flights.follow_ups()))) == (1, True, 2)
+    code, _, err = cli(*FINISH, "2013-01", "--forget", "--yes", "--by", "ana", "--why", "the bucket is gone")
     assert (code, "Done: forgot 1 note(s). What they say was not done." in err) == (0, True)
     assert [note.key for note in flights.follow_ups()] == ["2013-02"]
     assert all(file.exists() for file in left)
+    told = json.loads(cli("history", "--source", "flights", "2013-01", "-o", "json")[1])[-1]
+    assert (told["what"], told["who"], told["why"]) == ("forget", "ana", "the bucket is gone")
 
 
 def test_s27_show_and_explain_say_what_is_left(left, flights, cli):

@@ -81,7 +81,7 @@ def test_every_state_of_every_source_has_a_line(source, cli):
     assert (code, err) == (0, "")
     seen = parsed(out)
     assert seen["coordination_store_up",] == 1
-    for name, expected in {"flights": (1, 0, 0, 1, 1), "rides": (0, 1, 0, 0, 0)}.items():
+    for name, expected in {"flights": (1, 0, 0, 1, 0, 1), "rides": (0, 1, 0, 0, 0, 0)}.items():
         assert tuple(seen["coordination_partitions", name, "", state] for state in STATES) == expected
         assert seen["coordination_overdue_partitions", name, ""] == 0
     assert {name for name, *_ in seen} == {family.name for family in FAMILIES}

@@ -110,7 +110,7 @@ def test_all_sources_in_numbers(flights, cli):
     (sales, found), _ = rows(cli, "sources")
     assert (sales["source"], sales["prefix"], sales["dags"], sales["partitions"]) == ("sales", "eu", None, 1)
     assert found["oldest_claimable_seconds"] >= 0
-    assert {name: found[name] for name in list(found)[:10]} == {
+    assert {name: found[name] for name in list(found)[:11]} == {
         "source": "flights",
         "prefix": None,
         "dags": "flights_dag",
@@ -118,6 +118,7 @@ def test_all_sources_in_numbers(flights, cli):
         "unassigned": 2,
         "assigned": 0,
         "completed": 1,
+        "blocked": 0,
         "closed": 0,
         "parked": 0,
         "claimable": 2,

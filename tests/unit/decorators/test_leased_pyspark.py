@@ -10,7 +10,7 @@ from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.leases import SettingsError
 from airflow_coordination.operators import LeasedPySparkOperator
-from airflow_coordination.operators.partition_callable import PartitionCallable
+from airflow_coordination.submission.partition_callable import PartitionCallable
 from airflow_coordination.submission.run_dates import RunDateWarning
 
 

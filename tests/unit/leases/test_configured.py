@@ -65,9 +65,18 @@ def test_a_timer_is_a_duration_above_zero(name: str, value: Any) -> None:
 
 def test_a_delivery_that_was_not_positive_has_two_ways_out() -> None:
     with pytest.raises(SettingsError) as refused:
+        Settings(on_negative="ignore")
+    assert str(refused.value) == "on_negative='ignore': is no way to end a tenure. Give 'fail' or 'give up'"
+
+
+def test_s13_a_delivery_that_was_not_positive_closes_nothing() -> None:
+    """S13: the last close completes."""
+    with pytest.raises(SettingsError) as refused:
         Settings(on_negative="close")
-    said = "on_negative='close': is no way to end a tenure. Give 'fail' or 'give up'"
-    assert str(refused.value) == said
+    assert str(refused.value) == (
+        "on_negative='close': would complete the partition at max_closed_count, although records of it did not arrive. "
+        "Give 'fail', which tries it again after retry_delay, or 'give up'"
+    )
 
 
 def test_a_driver_of_the_version_before_understands_a_hand_over_that_says_nothing_new() -> None:

@@ -60,6 +60,16 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "No Java is found on worker 'w'. Install Java 17 or 21. No partition is charged with this.",
     ),
     (
+        errors.UnknownParentError("2013-02", "2013-01"),
+        "parents='2013-01': does not exist, and partition '2013-02' comes after it. "
+        "Create parents before their children, or leave out a parent that there is nothing to wait for",
+    ),
+    (
+        errors.ParentCycleError(("a", "b")),
+        "parents='a': goes in a circle, so that none of them could ever start: 'a' → 'b' → 'a'. "
+        "Leave out the one that is no parent",
+    ),
+    (
         errors.ForkedChildError("2013-01", 41, 42),
         "Partition '2013-01' is held by process 41; process 42 was forked from it and holds nothing. "
         "Return the child's result to process 41, and save or publish it there.",

@@ -109,7 +109,7 @@ def test_people_can_do_what_the_actions_say() -> None:
 def test_s3_only_people_take_a_partition_out_of_completed() -> None:
     done = PartitionStatus.COMPLETED
     leaving = {event for event, row in TRANSITIONS.items() if set(row.get(done, ())) - {done}}
-    assert leaving == {Event.RESET, Event.DELETE}
+    assert leaving == {Event.RESET, Event.DELETE, Event.CLEAN_UP}
     assert leaving < set(PEOPLE)
     assert {event for event, row in TRANSITIONS.items() if done in row} == {*leaving, Event.RETRACT}
 
@@ -143,9 +143,9 @@ def test_the_diagram_draws_each_pair_of_statuses_once() -> None:
     assert lines[0] == "stateDiagram-v2"
     assert drawn.endswith("\n")
     assert "    [*] --> UNASSIGNED: create" in lines
-    assert "    ASSIGNED --> COMPLETED: complete, close" in lines
+    assert "    ASSIGNED --> COMPLETED: complete, close, finish" in lines
     assert "    ASSIGNED --> UNASSIGNED: fail, give up, reclaim, release, reset" in lines
-    assert "    COMPLETED --> [*]: delete" in lines
+    assert "    COMPLETED --> [*]: delete, clean up" in lines
     arrows = [line.partition(":")[0] for line in lines[1:]]
     assert len(arrows) == len(set(arrows))
     pairs = {(b, a) for row in TRANSITIONS.values() for b, afters in row.items() for a in afters}

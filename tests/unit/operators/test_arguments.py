@@ -4,24 +4,34 @@ import sys
 
 import pytest
 
-from airflow_coordination.leases import SettingsError
+from airflow_coordination.leases import InvalidInputError, SettingsError
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 
 
 def leased(**arguments):
-    return LeasedSparkSubmitOperator(task_id="process", application="job.py", **({"source": "flights"} | arguments))
+    return LeasedSparkSubmitOperator(
+        **({"task_id": "process", "application": "job.py", "source": "flights"} | arguments)
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: leased(on_empty="fail"), "on_empty='fail': is not a choice. Give one of success, skip"),
-        (lambda: leased(on_negative="close"), "on_negative='close': is not a choice. Give one of fail, give up"),
+        (lambda: leased(on_negative="close"), "on_negative='close': would complete the partition at"),
         (lambda: leased(on_clear="maybe"), "on_clear='maybe': is not a choice. Give one of explain, reset"),
         (
             lambda: leased(max_leases=0),
             "max_leases=0: is not a whole number above zero. Give 1 or more, or None for all",
+        ),
+        (
+            lambda: leased(max_leases=None, concurrent_leases=33),
+            "concurrent_leases=33: is not a whole number from 1 to 32. Give 1, or how many partitions to work on at",
+        ),
+        (
+            lambda: leased(concurrent_leases=3),
+            "concurrent_leases=3: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or",
         ),
         (
             lambda: leased(max_leases=None, on_clear="reset"),
@@ -37,10 +47,18 @@ def leased(**arguments):
             lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=["a"]),
             "supplier=['a']: cannot be called. Give a function with one parameter, the global",
         ),
+        (
+            lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=list, clean_after="a day"),
+            "clean_after='a day': is no number of seconds. Give seconds, for example 600",
+        ),
+        (
+            lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=list, clean_after=0),
+            "clean_after=datetime.timedelta(0): is zero. Give a positive timedelta",
+        ),
     ],
 )
 def test_bad_arguments_are_told_at_once(make, message):
-    with pytest.raises(SettingsError) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         make()
     assert message in str(refused.value)
 
@@ -59,3 +77,14 @@ def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):
     CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [])
     LeasedSparkSubmitOperator.partial(task_id="p", source="flights", application="job.py").expand(hint=["a"])
     assert opened == []
+
+
+@pytest.mark.parametrize("given", [{"application": "job.jar"}, {"complete_on_success": True}])
+def test_what_knows_nothing_of_leases_works_on_one_at_a_time(given):
+    operator = leased(max_leases=None, concurrent_leases=2, **given)
+    with pytest.raises(SettingsError) as refused:
+        operator.execute({})
+    assert str(refused.value) == (
+        f"concurrent_leases=2: cannot be had with {operator.application!r}, which knows nothing of leases: it works on "
+        "one partition. Leave it out, or submit a function with @partition_application"
+    )

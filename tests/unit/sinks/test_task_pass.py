@@ -55,9 +55,9 @@ def batch(ids: Sequence[int], *flags: Sequence[bool]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns | {f"__deliver_{n}": list(flag) for n, flag in enumerate(flags)})
 
 
-def run(*batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None) -> tuple[Accounting, Tally]:
+def run(*batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None, aside=None) -> tuple[Accounting, Tally]:
     names = tuple(f"s{n}" for n in range(len(sinks)))
-    one_pass = TaskPass(sink_task(schema=None), 2, reasons, names, tuple(sinks), dead_letters)
+    one_pass = TaskPass(sink_task(schema=None), 2, reasons, names, tuple(sinks), dead_letters, aside)
     [row] = one_pass(iter(batches))
     tally = Tally.from_json(row.column("summary")[0].as_py())
     accounting = tally.accounting(names, [f"r{n}" for n in range(reasons)])
@@ -110,6 +110,28 @@ def test_s13_a_refusal_is_done_once_it_is_a_dead_letter(tmp_path):
         ("2", "s1", "too long"),
     ]
     assert json.loads(letters[0]["record"]) == {"id": 2, "value": "v"}
+
+
+def test_s13_a_dead_letter_by_condition_goes_to_no_sink_and_a_dropped_record_is_none(tmp_path):
+    sink, drop, malformed = Collecting(), [True, False, False, False], [True, True, False, False]
+    place = DeadLetterFiles(str(tmp_path))
+    found, tally = run(batch(range(4), drop, malformed, ALL), sinks=[sink], reasons=1, dead_letters=place, aside="bad")
+    assert sink.bulks == [[2, 3]]
+    assert found == Accounting(
+        read=4, dropped={"r0": 1}, dead_lettered=1, delivered_everywhere=2, sinks={"s0": SinkCounts(2, 2)}
+    )
+    [file] = tally.dead_letter_files
+    [letter] = [json.loads(line) for line in (tmp_path / file).read_text().splitlines()]
+    assert (letter["key"], letter["sink"], letter["reason"]) == ("1", "dead_letters", "bad")
+
+
+def test_s13_dead_letters_by_condition_that_cannot_be_written_are_failures(tmp_path):
+    (tmp_path / "file").write_text("")
+    place = DeadLetterFiles(str(tmp_path / "file"))
+    found, tally = run(batch(range(4), [True] * 3 + [False], ALL), sinks=[None], dead_letters=place, aside="bad")
+    assert (found.failed, found.dead_lettered, found.delivered_everywhere) == (3, 0, 1)
+    assert found.sinks == {"s0": SinkCounts(1, 1)}
+    assert set(tally.errors) == {-1}
 
 
 def test_s13_a_sink_that_is_away_makes_no_dead_letters(tmp_path):

@@ -25,5 +25,5 @@ def test_public_names_are_there_and_listed(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match=r"has no attribute 'kinesis'"):
-        _ = sources.kinesis  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"has no attribute 'nats'"):
+        _ = sources.nats  # type: ignore[attr-defined]

@@ -58,9 +58,10 @@ def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
     statements = json.loads(capsys.readouterr().out)["Statement"]
     keys = [s["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"] for s in statements]
     source = "a%7Cb|${$}{aws:username}"
-    assert keys[0][:3] == [f"{source}|PARTITION", f"{source}|GLOBAL_STATE", f"{source}|PARTITION|HEADS"]
+    kinds = ("PARTITION", "GLOBAL_STATE", "WORKER", "PARTITION|HEADS")
+    assert keys[0][:4] == [f"{source}|{kind}" for kind in kinds]
     assert keys[1:3] == [["airflow_coordination|STORE"], ["airflow_coordination|SOURCES"]]
-    standings = ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED", "HISTORY")
+    standings = ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED", "BLOCKED", "HISTORY")
     assert keys[3] == [f"{source}|PARTITION|{standing}" for standing in standings]
     assert f"{source}|PARTITION|HISTORY" in keys[0]
     assert all(key.startswith(source) for key in keys[0])

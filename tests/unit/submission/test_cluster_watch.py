@@ -33,10 +33,10 @@ def ended():
 def watching(as_try, ended):
     """Return a coordinator, the lease that its task acquired, and the watch over it."""
 
-    def make(several=False):
+    def make(several=False, **more):
         coordinator = as_try()
         lease = coordinator.get_next_partition(hint="a")
-        return coordinator, lease, ClusterWatch(coordinator, lease, lambda: ended.append(True), several=several)
+        return coordinator, lease, ClusterWatch(coordinator, lease, lambda: ended.append(True), several=several, **more)
 
     return make
 
@@ -112,6 +112,47 @@ def test_further_tenures_of_a_drain_are_seen(watching, ended):
     coordinator.complete(following)
     watch.look()
     assert (watch.lost, ended) == (None, [])
+
+
+@pytest.fixture
+def three(as_try, watching):
+    """A driver at work on three partitions at a time."""
+    as_try().create_partitions(["c"])
+    coordinator, lease, watch = watching(several=True, places=3)
+    leases = [coordinator.begin("a", lease.fence), coordinator.get_next_partition(), coordinator.get_next_partition()]
+    watch.look()
+    return coordinator, {each.key: each for each in leases}, watch
+
+
+def test_all_tenures_at_a_time_are_seen(three):
+    coordinator, leases, watch = three
+    assert watch.began
+    assert watch.tenures.open == {key: lease.fence for key, lease in leases.items()}
+    coordinator.complete(leases["c"])
+    coordinator.fail(leases["a"], "out of luck")
+    watch.look()
+    assert watch.tenures.open == {"b": leases["b"].fence}
+    assert watch.tenures.summary() == {"completed": 1, "failed": 1, "partitions": ["c"], "more": 0}
+
+
+def test_one_that_somebody_else_ended_does_not_end_the_driver_of_the_others(three, ended):
+    coordinator, leases, watch = three
+    coordinator.release("a", by="ana", why="moved")
+    watch.look()
+    assert (watch.lost, ended) == (None, [])
+    coordinator.complete(leases["b"])
+    coordinator.complete(leases["c"])
+    watch.look()
+    assert watch.lost.ending.outcome is Outcome.RELEASED
+    assert ended == [True]
+
+
+def test_a_driver_between_its_tenures_has_lost_nothing(three, ended):
+    coordinator, leases, watch = three
+    for lease in leases.values():
+        coordinator.complete(lease)
+    watch.look()
+    assert (watch.lost, ended, sorted(watch.tenures.done)) == (None, [], ["a", "b", "c"])
 
 
 ORPHAN = """

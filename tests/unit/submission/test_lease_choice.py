@@ -25,11 +25,15 @@ def state():
 def attempt(store, state):
     """Make the choice of one try; return its coordinator, its memory and what it chose."""
 
-    def make(try_number, hint=None, on_clear="explain", map_index=0):
+    def make(try_number, hint=None, on_clear="explain", map_index=0, places=1, further=None):
         owner = Owner.of_task("host", "dag", "run", "task", map_index, try_number).text
         coordinator = SourceCoordinator(store, "flights", owner, settings=Settings(max_failures=2))
         memory = TaskMemory({"task_state_store": state})
-        return coordinator, memory, LeaseChoice(coordinator, memory, hint, on_clear).choose(try_number)
+        choice = LeaseChoice(coordinator, memory, hint, on_clear, places)
+        chosen = choice.choose(try_number)
+        if further is not None:
+            further.extend(choice.further)
+        return coordinator, memory, chosen
 
     return make
 
@@ -65,6 +69,32 @@ def test_a_retry_retakes_its_own_partition_at_once(attempt):
 def test_a_retry_finds_its_own_partition_even_if_nothing_was_remembered(attempt):
     _, _, lease = attempt(1, hint="b")
     assert attempt(2, hint="a")[2].key == lease.key
+
+
+def test_a_retry_takes_all_that_the_try_before_held_whichever_was_remembered(attempt, flights):
+    coordinator, memory, lease = attempt(1, hint="b", places=3)
+    others = [coordinator.get_next_partition(), coordinator.get_next_partition()]
+    memory.remember(lease.key, lease.fence)
+    further = []
+    _, _, first = attempt(2, hint="a", places=3, further=further)
+    held = {each.key: each.fence.token for each in (first, *further)}
+    assert held == {each.key: each.fence.token + 1 for each in (lease, *others)}
+
+
+def test_what_a_retry_has_no_place_for_is_free_for_others(attempt, flights):
+    coordinator, memory, lease = attempt(1, hint="b", places=3)
+    coordinator.get_next_partition(), coordinator.get_next_partition()
+    memory.remember(lease.key, lease.fence)
+    further = []
+    attempt(2, places=2, further=further)
+    assert len(further) == 1
+    assert (flights.counts()[PartitionStatus.ASSIGNED], flights.counts()[PartitionStatus.UNASSIGNED]) == (2, 1)
+
+
+def test_a_first_try_takes_one_and_its_driver_the_others(attempt, flights):
+    further = []
+    attempt(1, hint="b", places=3, further=further)
+    assert (further, flights.counts()[PartitionStatus.ASSIGNED]) == ([], 1)
 
 
 def test_a_retry_learns_that_its_partition_is_done(attempt):

@@ -31,3 +31,24 @@ def test_b3_an_error_that_is_kept_steers_no_terminal():
     error = ValueError("row 7\nis \x1b[2J\u202e odd")
     assert error_text(error) == "ValueError: row 7\nis \\x1b[2J\\u202e odd"
     assert SubmissionEnd(True, False, error).reason.endswith("row 7\nis \\x1b[2J\\u202e odd")
+
+
+def test_what_was_handed_over_beside_the_first_and_never_begun_is_not_charged(case):
+    """A driver that died between the beginnings has done no work on the second."""
+    second = case.coordinator.acquire_partition("next")
+    tenures = TenureBook("mine", case.lease.fence, [("next", second.fence)])
+    end = SubmissionEnd(True, False, ValueError("x"), ours=True)
+    assert not settle(case.coordinator, case.lease, tenures, end)
+    mine, _, _, following = case.rows()
+    assert mine.ending_of(case.lease.fence).outcome is Outcome.FAILED
+    assert following.ending_of(second.fence).outcome is Outcome.GIVEN_UP
+    assert following.failures == 0
+    assert tenures.summary() == {"failed": 1, "given_up": 1, "partitions": [], "more": 0}
+
+
+def test_what_the_driver_acquired_itself_is_charged(case):
+    second = case.coordinator.acquire_partition("next")
+    tenures = TenureBook("mine", case.lease.fence)
+    tenures.began("next", second.fence)
+    settle(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x"), ours=True))
+    assert case.rows()[3].ending_of(second.fence).outcome is Outcome.FAILED

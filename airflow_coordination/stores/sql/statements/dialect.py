@@ -40,6 +40,18 @@ class Dialect:
     now: str
     locks: bool
 
+    def among(self, key: str, keys: str) -> str:
+        """Return whether a JSON list of texts has this one, as an expression."""
+        if self.locks:
+            return f"jsonb_exists(CAST({keys} AS jsonb), CAST({key} AS TEXT))"
+        return f"EXISTS (SELECT 1 FROM json_each({keys}) WHERE value = {key})"
+
+    def lacking(self, keys: str, key: str) -> str:
+        """Return a JSON list of texts without one of them, NULL without any, as an expression."""
+        if self.locks:
+            return f"nullif(CAST(CAST({keys} AS jsonb) - CAST({key} AS TEXT) AS TEXT), '[]')"
+        return f"(SELECT nullif(json_group_array(value), '[]') FROM json_each({keys}) WHERE value <> {key})"
+
     def statement(self, text: str) -> Statement:
         """Return ``text`` as this engine's driver takes it."""
         flat = " ".join(text.split())  # one text for one statement: drivers keep plans by it

@@ -6,7 +6,7 @@ from airflow_coordination.leases.rules import ADOPT, BEGIN, END, RENEW, SAVE
 from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.step import StepText, step
+from airflow_coordination.stores.sql.statements.step import NOT_AWAITED, ONE, StepText, step
 from airflow_coordination.stores.sql.statements.symbols import ACCOUNTED, OWNER_WRITE
 from airflow_coordination.stores.sql.statements.words import EndingWords, SqlWords
 
@@ -36,11 +36,23 @@ def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
     )
 
 
-def end(dialect: Dialect, slot: int, *, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> StepText:
+def end(
+    dialect: Dialect,
+    slot: int,
+    *,
+    keep_progress: bool,
+    clear_staged: bool,
+    accounted: bool = False,
+    completes: bool = False,
+    releases: bool = False,
+) -> StepText:
     """Return the statement that ends a tenure.
 
     :param slot: the ring's slot of the tenure's token.
     :param accounted: with totals of the accounting.
+    :param completes: with COMPLETED as the status after; then it is refused where somebody waits for the partition.
+    :param releases: not refused there: the statement that releases who waits follows in the same transaction.
     """
-    write = symbols.end(keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
-    return step(EndingWords(dialect, slot), END, write, returning="source_partition_key")
+    write = symbols.end(completes=releases, keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
+    found = f"{ONE} AND {NOT_AWAITED}" if completes and not releases else ONE
+    return step(EndingWords(dialect, slot), END, write, found=found, returning="source_partition_key")

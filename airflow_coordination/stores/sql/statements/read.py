@@ -16,7 +16,7 @@ from airflow_coordination.stores.sql.columns import (
     Ready,
     Timed,
 )
-from airflow_coordination.stores.sql.indexes import MOVING, PARKED
+from airflow_coordination.stores.sql.indexes import BLOCKED, MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
 
@@ -144,18 +144,18 @@ def outlook(dialect: Dialect) -> str:
     return f"""WITH numbers AS MATERIALIZED (SELECT
             {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
             {_in(PartitionStatus.CLOSED)} AS closed, {_in(PartitionStatus.COMPLETED)} AS completed,
-            {_PARKED} AS parked,
+            {_PARKED} AS parked, {_count(f"AND {BLOCKED} AND source_partition_status = 'UNASSIGNED'")} AS blocked,
             {_count(f"AND timed = {Timed.DELAYED:d}")} AS delayed,
             {_count(f"AND timed = {Timed.DELAYED:d} {due}")} AS due_delayed,
             {_count(f"AND timed = {Timed.CLOSED:d} {due}")} AS due_closed,
             expired, expired_since FROM (SELECT count(*) AS expired, min(partition_ownership_timeout) AS expired_since
             FROM {PARTITIONS} WHERE source_identifier = :source AND timed = {Timed.HELD:d} {due}
             AND partition_ownership_timeout <= {now}) AS ended)
-        SELECT unassigned - delayed + due_delayed + due_closed + expired, assigned - expired,
+        SELECT unassigned - blocked - delayed + due_delayed + due_closed + expired, assigned - expired,
         delayed - due_delayed + closed - due_closed, parked, completed,
         (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired,
         {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable),
-        {PAUSE} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
+        blocked, {PAUSE} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
 
 
 def _oldest(dialect: Dialect, due: str) -> str:

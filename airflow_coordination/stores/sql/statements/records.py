@@ -52,7 +52,8 @@ def _put_heads(dialect: Dialect, *, inside: bool) -> str:
 
 
 def _empty_heads(dialect: Dialect, *, inside: bool) -> str:
-    return f"""UPDATE {HEADS} SET blocks = '[]', row_count = 0, byte_count = 0, published_at = {dialect.now}
+    return f"""UPDATE {HEADS} SET blocks = '[]', row_count = 0, byte_count = 0, published_at = {dialect.now},
+        accounting = NULL
         WHERE source_identifier = :source AND source_partition_key = :key
         {"AND EXISTS (SELECT 1 FROM done)" if inside else ""}"""
 
@@ -115,6 +116,11 @@ def clear_follow_up(_: Dialect) -> str:
     """Return the statement that takes a note away."""
     return f"""DELETE FROM {FOLLOW_UPS} WHERE source_identifier = :source AND source_partition_key = :key
         AND token = :token AND op = :op RETURNING 1"""
+
+
+def forget_follow_up(dialect: Dialect) -> StepText:
+    """Return the statement that takes a note away undone, as a step beside which that is audited."""
+    return StepText(clear_follow_up(dialect), "", dict)
 
 
 def list_history(_: Dialect, *, one_key: bool) -> str:

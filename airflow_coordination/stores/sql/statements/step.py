@@ -6,11 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from airflow_coordination.leases.accounts import BEGINNING
 from airflow_coordination.leases.algebra import Condition, Value
 from airflow_coordination.leases.fields import TENURE_FIELDS
-from airflow_coordination.leases.rules import Changes, Rule
+from airflow_coordination.leases.rule import Changes, Rule
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.stores.sql.columns import HISTORY, PARTITIONS, PAUSED, SOURCES, TENURE_KEY_COLUMNS, Timed
+from airflow_coordination.stores.sql.columns import (
+    HISTORY,
+    PARTITIONS,
+    PAUSED,
+    SOURCES,
+    TENURE_KEY_COLUMNS,
+    Ready,
+    Timed,
+)
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.symbols import PLACED, STATUS
 from airflow_coordination.stores.sql.statements.words import ROW, Case, SqlWords, said
@@ -20,6 +29,13 @@ NOT_PAUSED: Final = f"NOT EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifie
 """Holds as the statement's snapshot sees it: what has begun before the pause was written may still be acquired."""
 ONE: Final = "source_identifier = :source AND source_partition_key = :key"
 """Finds one partition."""
+
+NOT_AWAITED: Final = f"{ROW.awaited_op} IS NULL"
+"""Whether nobody waits for a partition: then it is completed by one statement, as if there were no children at all."""
+
+_TOTALS: Final = f"""CASE WHEN substr(accounting, {len(BEGINNING) + 1}, length(generation) + 2) = generation || '",'
+        THEN accounting END"""
+"""The totals of a partition, unless they are of another generation; read as no JSON, which may be corrupt."""
 
 _TIME_OF: Final = {
     Timed.HELD: "ownership_timeout",
@@ -97,7 +113,7 @@ def _ended_tenure(words: SqlWords, rule: Rule, write: Any, row: Any) -> Mapping[
     It is empty for a step that ends none.
     """
     heard = _Entry(words.dialect)
-    rule.changes(heard, row, write, words.now)
+    changes = rule.changes(heard, row, write, words.now)
     if not heard.parts:
         return {}
     token, nonce, outcome, op, _, status, closed_count, now = heard.parts
@@ -115,6 +131,7 @@ def _ended_tenure(words: SqlWords, rule: Rule, write: Any, row: Any) -> Mapping[
         "error": getattr(write, "error", None),
         "rows": getattr(write, "rows", 0),
         "bytes": getattr(write, "bytes", 0),
+        "accounting_text": changes.get("accounting_text", _TOTALS),
     }
     return {field.column: values.get(field.name, field.column) for field in TENURE_FIELDS}
 
@@ -134,6 +151,9 @@ def _fields(changes: Changes) -> Iterator[tuple[str, Value]]:
 def _index(words: SqlWords, changes: Changes) -> Mapping[str, Value]:
     """Return the columns of the index, as they follow from the fields after the step."""
     status, timeout = changes.get("status"), changes.get("ownership_timeout")
+    if "waits_for" in changes and status is None:  # a child is released: fresh ones below a mark are not looked for
+        available = changes["available_at"]
+        return {"ready": words.when(available.condition, Ready.RETURNED, "ready"), "position": "ordinal"}
     if status is None:  # the indexed time moves only when half of the lease is over
         moves = f"due_at < {words.now} + :half"
         return {"due_at": words.when(moves, timeout, "due_at")} if timeout else {}
@@ -143,10 +163,11 @@ def _index(words: SqlWords, changes: Changes) -> Mapping[str, Value]:
         due = words.when(f"CAST(:due_at AS BIGINT) < {words.now}", words.now, "CAST(:due_at AS BIGINT)")
         place = "coalesce(CAST(:position AS BIGINT), ordinal)"
         return {"ready": ":ready", "position": place, "timed": ":timed", "due_at": due}
-    if isinstance(status, Case):
-        one, other = _index(words, _chosen(changes, status, 0)), _index(words, _chosen(changes, status, 1))
-        both = {**one, **other}
-        return {name: words.when(status.condition, one.get(name, name), other.get(name, name)) for name in both}
+    for choice in (status, changes.get("available_at")):
+        if isinstance(choice, Case):
+            one, other = _index(words, _chosen(changes, choice, 0)), _index(words, _chosen(changes, choice, 1))
+            both = {**one, **other}
+            return {name: words.when(choice.condition, one.get(name, name), other.get(name, name)) for name in both}
     return _index_of(status, changes)
 
 

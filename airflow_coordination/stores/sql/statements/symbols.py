@@ -67,15 +67,17 @@ _END: Final = {
 }
 
 
-def end(*, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> Any:
+def end(*, completes: bool, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> Any:
     """Return what stands for an ending."""
     counts = ACCOUNTING if accounted else None
     progress = KEEP if keep_progress else ":progress"
-    return SimpleNamespace(**_END, progress=progress, clear_staged=clear_staged, accounting=counts)
+    shape = {"completes": completes, "clear_staged": clear_staged}
+    return SimpleNamespace(**_END, **shape, progress=progress, accounting=counts)
 
 
-def act(action: Action, *, held: bool) -> Any:
-    """Return what stands for a person's action on what was seen ``held`` or not."""
+def act(action: Action, *, held: bool, awaited: bool = False) -> Any:
+    """Return what stands for a person's action on what was seen ``held`` or not, ``awaited`` by children or not."""
     status = PartitionStatus.ASSIGNED if held else STATUS
-    seen = SimpleNamespace(status=status, token=":token", nonce=":nonce", last_op=":seen_op")
+    stamp = ":awaited_op" if awaited else None
+    seen = SimpleNamespace(status=status, token=":token", nonce=":nonce", last_op=":seen_op", awaited_op=stamp)
     return SimpleNamespace(action=action, op=":op", seen=seen)

@@ -117,6 +117,14 @@ class SqlWords:
         before, after = form.split("{}")
         return f"'{before}' || ({number}) || '{after}'"
 
+    def among(self, key: Value, keys: Value) -> str:
+        """Return whether a list of keys has this one."""
+        return self.dialect.among(key, keys)
+
+    def lacking(self, keys: Value, key: Value) -> str:
+        """Return a list of keys without one of them."""
+        return self.dialect.lacking(keys, key)
+
     def entered(self, partition: Any, ending: tuple[Value, ...], when: Condition = True) -> dict[str, str]:
         """Return the ring's columns with an ending in the slot of the row's token."""
         if when is False:

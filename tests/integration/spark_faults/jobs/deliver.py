@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from airflow_coordination.spark import Complete, DeadLetters, FileSink, OpenSear
 TASKS, RECORDS, BULK = 8, 100, 20
 """Spark tasks; records of each; records of a bulk, so that a fault finds some of them delivered."""
 RAISES, DIES, SLOW = "raises", "dies", "slow"
+SLOW_SECONDS = 20
+"""A slow task is overtaken by its copy by then, or goes on: Spark starts none where attempts died on both hosts."""
 
 
 def faults(partition: str) -> list[str | None]:
@@ -90,7 +93,8 @@ def meet(partition: str) -> None:
         raise RuntimeError("the first attempt of this task fails")
     if fault == DIES:
         os.kill(executor(), signal.SIGKILL)
-    wait_until(lambda: (DIRECTORY / f"{name} again").exists())
+    slow_until = time.monotonic() + SLOW_SECONDS
+    wait_until(lambda: (DIRECTORY / f"{name} again").exists() or time.monotonic() > slow_until)
 
 
 @partition_application
@@ -114,12 +118,14 @@ def main(spark, lease):
             ),
         },
         drop={"three": "number % 10 = 3"},
-        dead_letters=DeadLetters("dead"),
+        dead_letters=DeadLetters("dead", where="number % 100 = 99"),
     )
     (DIRECTORY / f"{partition}.accounting").write_text(done.accounting.to_json())
     faulty = records.mapInArrow(OnTheWay(partition), records.schema)
     odd = {"odd": Publish("odd", where="number % 2 = 1")}
-    done = lease.deliver(faulty, "record", odd, drop={"three": "number % 10 = 3"})  # counted by Spark alone
+    malformed = DeadLetters("malformed", where="number % 10 = 7")
+    drop = {"three": "number % 10 = 3"}
+    done = lease.deliver(faulty, "record", odd, drop=drop, dead_letters=malformed)  # counted by Spark alone
     (DIRECTORY / f"{partition}.blocks").write_text(done.accounting.to_json())
     return Complete()
 

@@ -277,6 +277,19 @@ def test_it_was_deleted():
     assert said == Explanation("2013-01", Reason.DELETED, sentence, then)
 
 
+def test_it_was_cleaned_up():
+    found = partition("COMPLETED", deleted=True, updated_at=NOW - HOUR)
+    said = explained(found, act=PersonsAct("clean up", "h/d/r/t/0/1", "finished longer than a day ago", NOW - HOUR))
+    sentence = (
+        "Partition '2013-01' had finished, and was cleaned up at 2025-12-31T23:00:00+00:00 (1 h ago) by 'h/d/r/t/0/1', "
+        "who said 'finished longer than a day ago'."
+    )
+    then = (
+        "Partitions that name it as a parent need not wait for it. It is created anew when a supplier names it again."
+    )
+    assert said == Explanation("2013-01", Reason.DELETED, sentence, then)
+
+
 def test_there_is_none_of_this_key():
     said = explained(None, nearest=("2012-12", "2013-02"), prefix="east")
     sentence = "There is no partition '2013-01' in source 'flights'; the nearest keys: '2012-12', '2013-02'."

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.leases.waiting.conclusion import (
     Conclusion,
     OnParked,
@@ -156,6 +156,35 @@ def test_a1_who_does_not_wait_fails_too(flights):
     flights.reopen("a", by="test", why="test")
     flights.complete(flights.acquire_partition("a"))
     assert impatient.conclude(Observation(flights, 10)).verdict is WaitVerdict.NOTHING
+
+
+def blocked(flights, *children):
+    flights.create_partitions(["p", *(PartitionIdentifier(key, parents=["p"]) for key in children)])
+
+
+@pytest.mark.parametrize("until", Until)
+def test_what_waits_for_parents_that_are_parked_waits_for_a_person(flights, until):
+    blocked(flights, "a", "b")
+    flights.fail(flights.acquire_partition("p"), "no memory")
+    found = look(flights, until, 10)
+    assert found.verdict is WaitVerdict.PARKED
+    assert "1 partitions are parked and wait for a person, and 2 wait for their parents." in found.message
+    assert "1 parked, 2 behind their parents, 0 completed" in found.message
+
+
+def test_who_ignores_parked_ones_hears_of_those_behind_them(flights):
+    blocked(flights, "a")
+    flights.fail(flights.acquire_partition("p"), "no memory")
+    found = Waiting(WaitTerms(Until.COMPLETED, 10, OnParked.IGNORE)).conclude(Observation(flights, 10))
+    assert found.verdict is WaitVerdict.READY
+    assert found.message.startswith("Everything is completed but what is parked, and 1 partitions behind it.")
+
+
+def test_it_waits_while_a_parent_is_at_work(flights):
+    blocked(flights, "a")
+    flights.acquire_partition("p")
+    assert look(flights, Until.CLAIMABLE, 10).verdict is WaitVerdict.WAIT
+    assert look(flights, Until.COMPLETED, 10).verdict is WaitVerdict.WAIT
 
 
 def test_a8_it_says_what_nobody_had_swept_and_what_is_due_next(flights):

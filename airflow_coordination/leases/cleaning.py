@@ -1,0 +1,131 @@
+"""Cleaning up: parents that have finished go when their children have begun (KCL: ``LeaseCleanupManager``)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow_coordination.leases.durations import positive
+from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.hierarchy import CLEAN_AFTER, has_begun, may_go
+from airflow_coordination.leases.names import check_key, check_limit
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.people import PeopleActions
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import Action
+
+PORTION: Final = 100
+"""How many completed partitions a clean-up beside the supplier looks at between two looks at its own lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedUp:
+    """What one portion of a clean-up did.
+
+    :param keys: of what it has removed, in byte order; with ``dry_run`` of what it would have.
+    :param changed: of what was changed by somebody else between the look and the removal; it stays.
+    :param after: where the next portion begins, ``None`` when this was the last.
+    """
+
+    keys: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    after: str | None = None
+
+    def __add__(self, other: CleanedUp) -> CleanedUp:
+        return CleanedUp(self.keys + other.keys, self.changed + other.changed, other.after)
+
+
+class Cleaning(PeopleActions):
+    """The part of :class:`SourceCoordinator` that removes finished parents."""
+
+    def clean_up(
+        self,
+        clean_after: timedelta = CLEAN_AFTER,
+        *,
+        gone: Collection[str] = (),
+        keep: Collection[str] = (),
+        by: str | None = None,
+        why: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        dry_run: bool = False,
+    ) -> CleanedUp:
+        """Remove finished parents that nobody needs, looking at no more than ``limit`` completed partitions.
+
+        A partition goes when it is COMPLETED since ``clean_after``, nobody waits for it, it has children and each of
+        them was acquired once, and none of its own parents is left (KCL: ``LeaseCleanupManager``). What has no children
+        stays: forgetting that is :meth:`purge`. Each is removed as it was seen: one that a person resets meanwhile
+        stays.
+
+        What was published stays, and so does a tombstone that says that it had finished: a child that names it later
+        need not wait for it. On DynamoDB it is kept for a week. Whoever creates the partition itself again makes it
+        anew, as over any tombstone, so this is for sources whose supplier does not name old keys again.
+
+        :param clean_after: how long each stays at least after it was finished, by the store's clock.
+        :param gone: keys that the source knows no more: they go at once, children or not, if they are COMPLETED and
+            nobody waits for them (KCL: the shard does not exist).
+        :param keep: keys that stay in any case, such as those that the supplier still names.
+        :param by: who asks, kept in the audit of each partition; this coordinator's owner if left out.
+        :param why: the reason, kept in the audit of each partition.
+        :param after: the key above which to begin; from the portion before.
+        :param limit: how many completed partitions to look at.
+        :param dry_run: look and change nothing.
+        :raises InvalidInputError: when the time is not above zero, or ``gone`` or ``keep`` is no list of keys.
+        :raises OutcomeUnknownError: when the store stopped answering; what was removed until then stays removed.
+        """
+        positive("clean_after", clean_after)
+        known_gone, kept = _keys("gone", gone), _keys("keep", keep)
+        check_limit(limit)
+        if after:
+            check_key(after, "after")
+        read = lambda: self.store.page(self._source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
+        page = self._settler.repeat("list partitions", read)
+        now = self._settler.repeat("read the clock", self.store.now)
+        removed: list[str] = []
+        changed: list[str] = []
+        for one in page:
+            if one.key not in kept and self._may_go(one, now, clean_after, known_gone):
+                done = dry_run or self._cleaned(one, by, why or _why(one, clean_after, known_gone))
+                (removed if done else changed).append(one.key)
+        return CleanedUp(tuple(removed), tuple(changed), page[-1].key if len(page) == limit else None)
+
+    def _may_go(self, one: Partition, now: datetime, clean_after: timedelta, gone: Collection[str]) -> bool:
+        """Return whether a completed partition may go; what is asked of others is asked last."""
+        finished_for, is_gone = now - (one.updated_at or now), one.key in gone
+        if finished_for < clean_after and not is_gone:
+            return False
+        parents = [] if is_gone else [parent for parent in one.parents if self._is_left(parent)]
+        children = [] if parents else list(self._people.children(one.key))
+        if any(one.key in child.waits_for for child in children):
+            return False  # older code has written its end: the next sweep releases them
+        begun = {child.key: has_begun(child) for child in children}
+        return may_go(begun, parents, finished_for, clean_after=clean_after, source_gone=is_gone)
+
+    def _is_left(self, parent: str) -> bool:
+        found = self._settler.read(self._source_id, parent)
+        return found is not None and not found.deleted
+
+    def _cleaned(self, seen: Partition, by: str | None, why: str) -> bool:
+        """Remove one partition as it was seen; return whether it still was so."""
+        try:
+            self._people.act(Action.CLEAN_UP, seen.key, by or self.owner.text, why, seen)
+        except (PartitionUpdateError, PartitionNotFoundError):
+            return False
+        return True
+
+
+def _keys(field: str, given: object) -> Collection[str]:
+    """Return keys that were given, to be looked up."""
+    if isinstance(given, frozenset):
+        return given  # has been looked at
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidInputError(field, given, f"is {type(given).__name__}, not a list of keys", "Give a list")
+    return frozenset(check_key(key, field) for key in given)
+
+
+def _why(one: Partition, clean_after: timedelta, gone: Collection[str]) -> str:
+    if one.key in gone:
+        return "finished, and its source knows it no more"
+    return f"finished longer than {clean_after} ago, and its children have begun"

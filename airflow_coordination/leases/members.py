@@ -1,0 +1,152 @@
+"""Who works on a source: each worker holds a lease in an internal source beside it, so its death is seen as any other.
+
+Source: KCL 3.x has its workers write metrics entries, which stay for hours after a clean stop (issue 1472); KCL 2.x
+knows only workers that hold a lease. The internal source is kept as Data Prepper keeps a source's global state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.ending_requests import GiveUpRequest
+from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.tenures import Tenures
+from airflow_coordination.leases.writes import Create, NewPartition
+
+log = logging.getLogger(__name__)
+
+_PAGE = 1_000
+_CAPACITY = "capacity"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker that is alive: its lease is held, and has not run out by the store's clock.
+
+    :param owner: who it is; the leases that it works under carry the same name.
+    :param capacity: how many leases it can hold at a time.
+    :param expires_at: until when it counts as alive, unless it renews.
+    """
+
+    owner: str
+    capacity: int
+    expires_at: datetime
+
+
+class Membership:
+    """A worker's own lease, renewed in the background until :meth:`leave`.
+
+    :param lease: the lease.
+    :param tenures: renews and ends it.
+    :param heartbeat: renews it; not started yet.
+    """
+
+    def __init__(self, lease: Lease, tenures: Tenures, heartbeat: Heartbeat) -> None:
+        self._lease, self._tenures, self._heartbeat = lease, tenures, heartbeat
+        heartbeat.__enter__()
+
+    @property
+    def lost(self) -> bool:
+        """Whether others take this worker for dead, and it has to join again."""
+        return self._heartbeat.lost is not None
+
+    def leave(self) -> None:
+        """End it, so that others see at once that this worker is gone; where the store is silent, it runs out."""
+        self._heartbeat.stop()
+        with suppress(CoordinationError):
+            self._tenures.end(self._lease, GiveUpRequest())
+
+
+class Members(Participant):
+    """The part of :class:`SourceCoordinator` that knows who works on the source.
+
+    A place in the internal source (``worker/1``, ``worker/2``, …) is taken again by whoever comes later, so there are
+    never more of them than workers were there at the same time. It is never registered: lists of sources, the board,
+    metrics and exports do not know it.
+    """
+
+    def join(self, capacity: int) -> Membership:
+        """Become a member: take the place of one that has left or died, or make a new one.
+
+        :param capacity: how many leases this worker can hold at a time.
+        :raises InvalidInputError: when it is no whole number above zero.
+        """
+        given: object = capacity
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise InvalidInputError(_CAPACITY, capacity, "is not a whole number above zero", "Give 1 or more")
+        leases = self._acquirer(self._worker_id)
+        while (lease := self._take_place(leases)) is None:  # each time round, somebody has got one
+            pass
+        lease = self._tenures.save(lease, {_CAPACITY: capacity}, ())
+        settings = dataclasses.replace(self.settings, no_progress_timeout=None)  # a member waits as long as it likes
+        heartbeat = Heartbeat(
+            self._tenures.renew, lease, _say_lost, settings, clock=self._clock, randomness=self._randomness
+        )
+        return Membership(lease, self._tenures, heartbeat)
+
+    def members(self) -> list[Member]:
+        """Return the workers that are alive, by name: two requests, however large the source is."""
+        now = self.store.now()
+        found = {
+            place.owner: Member(place.owner, _capacity_of(place), place.ownership_timeout)
+            for place in self._places()
+            if _alive(place, now) and place.owner and place.ownership_timeout
+        }
+        return [found[name] for name in sorted(found)]
+
+    def _take_place(self, leases: Acquisition) -> Lease | None:
+        places = list(self._places())
+        now = self.store.now()
+        free = [place.key for place in places if not _held(place, now)]
+        if not free:
+            free = [f"worker/{len(places) + 1}"]
+            self._make_place(free[0])
+        return next((found for key in free if (found := leases.by_query(key)) is not None), None)
+
+    def _places(self) -> Iterator[Partition]:
+        after: str | None = None
+        while True:
+            page = self._settler.repeat("list the workers", partial(self._page, after))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].key
+
+    def _page(self, after: str | None) -> Sequence[Partition]:
+        return self.store.page(self._worker_id, None, after, _PAGE)
+
+    def _make_place(self, key: str) -> None:
+        page = (NewPartition(key=key, payload_text=None, priority=0),)
+        write = Create(source=self._worker_id, op=self._randomness.op_id(), partitions=page)
+        self._settler.repeat("make a worker's place", lambda: self.store.create(write))
+
+
+def _alive(place: Partition, now: datetime) -> bool:
+    """Return whether a member holds it, and has said by now how many leases it can hold."""
+    return _held(place, now) and place.last_op != place.nonce
+
+
+def _held(place: Partition, now: datetime) -> bool:
+    until = place.ownership_timeout
+    return place.status is PartitionStatus.ASSIGNED and until is not None and until > now
+
+
+def _capacity_of(place: Partition) -> int:
+    found = (place.progress_state or {}).get(_CAPACITY)
+    return found if isinstance(found, int) and found > 0 else 1
+
+
+def _say_lost(error: CoordinationError) -> None:
+    log.warning("The other workers take this one for dead, until it looks again: %s", error)

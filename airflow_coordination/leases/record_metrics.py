@@ -1,0 +1,55 @@
+"""Counters of what became of records: of accepted steps only, so that no record of a lost tenure is among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.lease import Chain, Lease
+from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.participant import Participant
+
+_COUNTS: Final[dict[Metric, Callable[[Accounting], int]]] = {
+    Metric.RECORDS_IN: lambda counted: counted.read,
+    Metric.RECORDS_OUT: lambda counted: counted.delivered_everywhere,
+    Metric.RECORDS_DROPPED: lambda counted: sum(counted.dropped.values()),
+    Metric.RECORDS_UNROUTED: lambda counted: counted.unrouted,
+    Metric.RECORDS_DEAD_LETTERED: lambda counted: counted.dead_lettered,
+}
+_NONE: Final = Accounting()
+
+
+def newly_accepted(chain: Chain, counted: Accounting | None) -> dict[Metric, int]:
+    """Return what an accepted step adds to the counters, and note in the chain that it was told.
+
+    :param counted: in the whole tenure until this step: what an earlier one has told is not told again.
+    """
+    if counted is None:
+        return {}
+    before, chain.told = chain.told or _NONE, counted
+    return {metric: max(0, of(counted) - of(before)) for metric, of in _COUNTS.items()}
+
+
+class RecordMetrics(Participant):
+    """The part of :class:`SourceCoordinator` that counts records and acknowledgment sets."""
+
+    def count_acknowledgment_set(self) -> None:
+        """Count that a set of records is on its way to its sinks."""
+        self._count(Metric.SETS_CREATED)
+
+    def count_acknowledgment(self, *, positive: bool, expired: bool, failed: int = 0) -> None:
+        """Count what came of a set of records.
+
+        :param positive: each record is where it should be.
+        :param expired: it took too long, and was ended.
+        :param failed: records that are nowhere they should be; no accepted step will stand for them.
+        """
+        self._count(Metric.SETS_EXPIRED if expired else Metric.SETS_COMPLETED)
+        self._count(Metric.SETS_POSITIVE if positive else Metric.SETS_NEGATIVE)
+        self._count(Metric.RECORDS_FAILED, failed)
+
+    def _count_records(self, lease: Lease, counted: Accounting | None) -> None:
+        """Count the records that an accepted step stands for."""
+        for metric, number in newly_accepted(lease.chain, counted).items():
+            self._count(metric, number)

@@ -1,0 +1,113 @@
+"""A crew that holds its fair share of a source's leases, and looks for it again and again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.spark.balance import Balance
+from airflow_coordination.spark.crew import Crew
+from airflow_coordination.spark.interruption import Interrupted
+from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+
+log = logging.getLogger(__name__)
+
+
+class BalancedCrew(Crew):
+    """Takes free leases up to its share, at each tick and whenever a tenure ends.
+
+    It ends when nothing can be acquired and nothing runs. While something is free that others should take, it stays.
+
+    :param balance: tells how many to take.
+    :param supplied: runs the supplier and returns a lease, asked when nothing is free; ``None`` without a supplier.
+    """
+
+    def __init__(
+        self,
+        function: PartitionFunction,
+        driver: DriverContext,
+        acquire: Callable[[], Lease | None],
+        balance: Balance,
+        *,
+        places: int,
+        max_leases: int | None,
+        until: float | None = None,
+        supplied: Callable[[], Lease | None] | None = None,
+    ) -> None:
+        super().__init__(function, driver, acquire, places=places, max_leases=max_leases, until=until)
+        self._balance, self._plain, self._supplied = balance, acquire, supplied
+        self._were_at_work = 0
+
+    def run(self) -> Iterator[Ended]:
+        """Yield the ending of each tenure, as it comes; in the end the worker is no member any more."""
+        try:
+            yield from super().run()
+        finally:
+            self._balance.leave()
+
+    def _fill(self) -> None:
+        if not self._goes_on or not self._budget.take():
+            self._idle = False
+            self._balance.leave()  # it takes nothing more: the others need not leave anything for it
+            return
+        self._budget.give_back()
+        if self._balance.next_look and len(self._at_work) >= self._were_at_work:
+            return  # neither a tick, nor has a place become free
+        self._idle = False
+        room = self._room()
+        begun = 0
+        while begun < room and self._begin_one():
+            begun += 1
+        if room == 0 and self._goes_on:
+            self._begin_or_wait()
+        self._were_at_work = len(self._at_work)
+
+    def _room(self) -> int:
+        try:
+            with self._stops.searching():
+                return self._balance.room(len(self._at_work))
+        except Interrupted:
+            return 0
+        except Exception as error:  # the store's; while others run, there is another look
+            if self._at_work:
+                log.warning("The other workers could not be looked at: %s", error)
+            else:
+                self._problem = self._problem or error
+            return 0
+
+    def _begin_or_wait(self) -> None:
+        """Begin what the supplier lists, where nothing is free; wait for the next look where something is."""
+        if self._balance.free:
+            self._idle = True
+        elif self._supplied is not None and self._may_follow():
+            self._acquire = self._supplied
+            try:
+                self._begin_one()
+            finally:
+                self._acquire = self._plain
+
+    def _begin_one(self) -> bool:
+        if not self._budget.take():
+            return False
+        lease = self._next()
+        if lease is None:
+            self._budget.give_back()
+            return False
+        self._begin(lease)
+        return True
+
+    def _patience(self) -> float | None:
+        return self._balance.next_look
+
+    def _may_follow(self) -> bool:
+        return self._balance.may_follow(len(self._at_work))
+
+    def _hear(self) -> Ended | None:
+        if self._at_work:
+            return super()._hear()
+        ended: Ended | None = None
+        with suppress(Interrupted), self._stops.searching():  # nobody else hears of SIGTERM while nothing runs
+            ended = super()._hear()
+        return ended

@@ -1,0 +1,190 @@
+"""Parents and children: a child's item says what it waits for, its parent's that somebody does, edge items who.
+
+The stamp on a parent is the operation of the newest creation that has named it. Whoever completes it reads the stamp,
+**then** the edges, and completes it under the condition that the stamp is the same: so no child is missed that was
+created in between (lifecycle design, 3.2). Each child goes into the same transaction, under the condition that what it
+waits for is as it was read: two parents that finish at once do not take each other's place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Final
+
+from boto3.dynamodb.conditions import Attr, ConditionBase, Key
+
+from airflow_coordination.leases import steps
+from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.parents import dump_keys
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.writes import ReleaseChild
+from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.expressions import query, update
+from airflow_coordination.stores.dynamodb.index_keys import RELEASING, blocked
+from airflow_coordination.stores.dynamodb.keys import CHILDREN, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.parallel import side_by_side
+from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.stores.dynamodb.requests import Refusal
+
+TOGETHER: Final = 90
+"""So many children are released in the transaction that completes their parent; more follow right after it."""
+_CHILD: Final = "childKey"
+_PART_BYTES: Final = 255
+_KEPT_BYTES: Final = 128
+NOT_AWAITED: Final = Attr(it.AWAITED).not_exists()
+"""Whether nobody waits for a partition: then completing it is one update, as if there were no children at all."""
+
+
+def edge(source: str, parent: str, child: str) -> dict[str, Any]:
+    """Return the put of the item that says who names whom as a parent."""
+    item = {it.SOURCE: belonging(source, CHILDREN), it.KEY: _edge_key(parent, child), it.READABLE_KEY: parent}
+    return {"Put": {"Item": it.whole_item({**item, _CHILD: child})}}
+
+
+def _edge_key(parent: str, child: str) -> str:
+    encoded = child.encode()
+    if len(encoded) <= _PART_BYTES:
+        return part_key(parent, child)
+    kept = encoded[:_KEPT_BYTES].decode(errors="ignore")
+    return part_key(parent, kept + hashlib.sha256(encoded).hexdigest())
+
+
+def stamp(source: str, parent: str, op: str) -> dict[str, Any]:
+    """Return the update that says on an unfinished parent that somebody waits for it."""
+    return {"Update": update(it.lease_key(source, parent), {it.AWAITED: op}, _unfinished())}
+
+
+def still_finished(source: str, parent: str) -> dict[str, Any]:
+    """Return what checks that a parent is as it was read: completed, so that nobody need wait for it.
+
+    It may have been cleaned up since. An update that changes nothing: a condition alone costs the same, and needs one
+    more permission.
+    """
+    finished = Attr(it.LAST_OP).exists() & Attr(it.STATUS).eq(str(PartitionStatus.COMPLETED))
+    return {"Update": update(it.lease_key(source, parent), {}, finished)}
+
+
+def _is_there() -> ConditionBase:
+    return Attr(it.LAST_OP).exists() & Attr(it.DELETED).not_exists()
+
+
+def _unfinished() -> ConditionBase:
+    return _is_there() & Attr(it.STATUS).ne(str(PartitionStatus.COMPLETED))
+
+
+class Children:
+    """The children of one table's partitions.
+
+    :param partitions: the items.
+    """
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._table = partitions.table
+
+    def page(self, source: str, parent: str, after: str | None, limit: int) -> list[Partition]:
+        """Return who names ``parent`` among its parents, by key in byte order."""
+        call = Call("look for children", parent, writes=False)
+        keys = sorted(key for key in self._keys(call, source, parent) if after is None or key > after)
+        named = (child for child in self._read(call, source, keys) if parent in child.parents)
+        return list(islice(named, limit))
+
+    def waiting(self, call: Call, source: str, parent: str) -> list[Partition]:
+        """Return who waits for ``parent``, read after the edges: every acknowledged creation is seen."""
+        keys = list(self._keys(call, source, parent))
+        return [child for child in self._read(call, source, keys) if parent in child.waits_for]
+
+    def forgetting(self, call: Call, source: str, parent: str) -> list[dict[str, Any]]:
+        """Return the deletions of the items that say who names ``parent``, as many as one transaction takes."""
+        edges = islice(self._edges(call, source, parent), TOGETHER)
+        return [{"Delete": {"Key": it.typed({name: edge[name] for name in (it.SOURCE, it.KEY)})}} for edge in edges]
+
+    def _keys(self, call: Call, source: str, parent: str) -> Iterator[str]:
+        return (edge[_CHILD] for edge in self._edges(call, source, parent))
+
+    def _edges(self, call: Call, source: str, parent: str) -> Iterator[it.Item]:
+        place = Key(it.SOURCE).eq(belonging(source, CHILDREN)) & Key(it.KEY).between(*parts_between(parent))
+        return chain.from_iterable(self._table.pages(call, None, ConsistentRead=True, **query(place)))
+
+    def _read(self, call: Call, source: str, keys: Sequence[str]) -> Iterator[Partition]:
+        """Yield partitions in the order of their keys, without their large texts."""
+        for first in range(0, len(keys), self._partitions.BATCH):
+            batch = keys[first : first + self._partitions.BATCH]
+            found = self._partitions.some(call, source, batch)
+            yield from (found[key] for key in batch if key in found)
+
+    def release(self, call: Call, child: Partition, parent: str) -> bool:
+        """Release a child that was read before its parent was read completed; return whether this did.
+
+        No condition on the parent: it finished at a moment after the child was created, and a release is final.
+        """
+        change = freed(child, parent, self._partitions.moment())
+        return self._partitions.change(call, child.source, child.key, change) is None
+
+    def release_all(self, call: Call, parent: Partition) -> int:
+        """Release who waits for a completed partition, one by one, then take its stamp off; return how many."""
+        source = parent.source
+        waiting = self.waiting(call, source, parent.key)
+        done = side_by_side([partial(self.release, call, child, parent.key) for child in waiting])
+        if all(done):
+            finished = Attr(it.STATUS).eq(str(PartitionStatus.COMPLETED)) & Attr(it.AWAITED).eq(parent.awaited_op)
+            gone = dict.fromkeys((it.AWAITED, it.COMBINATION, it.STANDING))
+            self._partitions.change(call, source, parent.key, Change(gone, finished))
+        return sum(done)
+
+    def finish(self, call: Call, seen: Partition, change: Change, others: Sequence[dict[str, Any]]) -> Refusal | None:
+        """Complete an awaited partition, and release who waits for it.
+
+        :param seen: the partition, read just now: its stamp is older than this look at its children.
+        :param change: completes it, whoever waits.
+        :param others: what the same transaction writes beside it.
+        :return: whose condition did not hold; whether it was the partition's own, only another look at it tells.
+        """
+        waiting = self.waiting(call, seen.source, seen.key)
+        many = len(waiting) + len(others) > TOGETHER
+        released = [] if many else self.together(waiting, seen.key, self._partitions.moment())
+        whole = completing(change, seen, later=many)
+        refusal = self._partitions.change_together(call, seen.source, seen.key, whole, [*others, *released])
+        if refusal is None and many:
+            with suppress(CoordinationError):  # the sweeps go on with it
+                self.release_all(call, seen)
+        return refusal
+
+    def together(self, waiting: Sequence[Partition], parent: str, at: Moment) -> list[dict[str, Any]]:
+        """Return the updates that release children, for the transaction that completes their parent."""
+        changes = ((child, freed(child, parent, at)) for child in waiting)
+        return [
+            {"Update": update(it.lease_key(child.source, child.key), change.sets, change.condition)}
+            for child, change in changes
+        ]
+
+
+def freed(child: Partition, parent: str, at: Moment) -> Change:
+    """Return the change that releases a child as it was read: of this creation, waiting for these, in this status."""
+    release = ReleaseChild(source=child.source, key=child.key, parent=parent)
+    after = steps.step(release, child, at.now)
+    assert after is not None, "it waits for the parent"
+    old, new = it.encode(child, at.now), it.encode(after, at.now)
+    sets = {name: new.get(name) for name in (*old, *new) if old.get(name) != new.get(name)}
+    same = Attr(it.WAITS_FOR).eq(dump_keys(child.waits_for)) & Attr(it.CREATE_OP).eq(child.create_op)
+    return Change(sets, same & Attr(it.STATUS).eq(str(child.status)))
+
+
+def completing(change: Change, seen: Partition, *, later: bool) -> Change:
+    """Return the change that completes an awaited partition: under the stamp that was read before its children.
+
+    :param later: there are too many children for one transaction: the stamp stays, and sweeps find it.
+    """
+    # A parent is not forgotten: whoever names it later would be told that there is none.
+    sets = {**change.sets, it.EXPIRATION: None, it.AWAITED: None}
+    if later:
+        sets |= {it.COMBINATION: blocked(seen.source), it.STANDING: RELEASING}
+        del sets[it.AWAITED]
+    return Change(sets, change.condition & Attr(it.AWAITED).eq(seen.awaited_op))

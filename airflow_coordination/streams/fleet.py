@@ -1,0 +1,56 @@
+"""The workers of a source as its store shows them: who is there, who holds how many leases, and what is free."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.streams.shares import shares
+
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """One look at the workers of a source.
+
+    :param capacity: how many leases each worker that is alive can hold.
+    :param held: how many it holds.
+    :param free: what can be taken now, as hints, in the acquisition order; not more than all workers can hold.
+    """
+
+    capacity: Mapping[str, int]
+    held: Mapping[str, int]
+    free: tuple[str, ...]
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """How many leases each of them should hold; see :func:`~.shares.shares`."""
+        return shares(self.capacity, sum(self.held.values()) + len(self.free))
+
+
+def look_at(coordinator: SourceCoordinator) -> Fleet:
+    """Return who works on a source: four requests, and one more for every thousand leases that are held.
+
+    Leases of workers that are no members, or whose membership has run out, are nobody's here: they come back when they
+    end or run out themselves.
+
+    :param coordinator: of the source, in whose name nothing is written.
+    """
+    capacity = {member.owner: member.capacity for member in coordinator.members()}
+    held = Counter(dict.fromkeys(capacity, 0))
+    now = coordinator.store.now()
+    after: str | None = None
+    while capacity and (page := coordinator.partitions(PartitionStatus.ASSIGNED, after, _PAGE)):
+        for one in page:
+            alive = one.ownership_timeout is not None and one.ownership_timeout > now
+            if alive and one.owner in capacity:
+                held[one.owner] += 1
+        if len(page) < _PAGE:
+            break
+        after = page[-1].key
+    free = coordinator.claimable(sum(capacity.values())) if capacity else []
+    return Fleet(capacity, dict(held), tuple(free))

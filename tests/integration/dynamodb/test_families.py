@@ -1,0 +1,84 @@
+"""What a clean-up leaves in a DynamoDB table: a tombstone for a week, and nothing that says who its children were."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE
+from airflow_coordination.stores.dynamodb.children import TOGETHER
+from airflow_coordination.stores.dynamodb.index_keys import RELEASING, blocked
+from airflow_coordination.stores.dynamodb.keys import CHILDREN, belonging
+from tests.integration.dynamodb.engine import Engine
+
+SOURCE = "flights|PARTITION"
+
+
+@pytest.fixture
+def one(store: DynamoDBStore) -> SourceCoordinator:
+    found = SourceCoordinator(store, "flights", "host/dag/run/one/0/1")
+    found.create_partitions(["p", PartitionIdentifier("c", parents=["p"])])
+    for key in ("p", "c"):
+        lease = found.acquire_partition(key)
+        assert lease is not None
+        found.complete(lease)
+    return found
+
+
+def raw(engine: Engine, table: str, key: str) -> it.Item:
+    found = engine.client.get_item(TableName=table, Key=it.typed(it.lease_key(SOURCE, key)), ConsistentRead=True)
+    return it.plain(found["Item"])
+
+
+def edges(engine: Engine, table: str) -> list[str]:
+    place: dict[str, Any] = {":s": {"S": belonging(SOURCE, CHILDREN)}}
+    condition = f"{it.SOURCE} = :s"
+    found = engine.client.query(
+        TableName=table, KeyConditionExpression=condition, ExpressionAttributeValues=place, ConsistentRead=True
+    )
+    return [item["childKey"]["S"] for item in found["Items"]]
+
+
+def test_what_was_cleaned_up_is_forgotten_in_a_week(one: SourceCoordinator, engine: Engine, table: str) -> None:
+    assert it.EXPIRATION not in raw(engine, table, "p")
+    before = one.store.now()
+    assert one.clean_up(timedelta(microseconds=1)).keys == ("p",)
+    gone = raw(engine, table, "p")
+    assert 0 <= int(gone[it.EXPIRATION]) - int((before + TOMBSTONE_LIFE).timestamp()) < 60
+    assert it.COMBINATION not in gone
+
+
+def test_whose_parent_it_was_is_forgotten_at_once(one: SourceCoordinator, engine: Engine, table: str) -> None:
+    one.create_partitions(["q", PartitionIdentifier("d", parents=["q", "c"])])
+    assert edges(engine, table) == ["d", "c", "d"]
+    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert edges(engine, table) == ["d", "d"]
+    assert [child.key for child in one.store.children(SOURCE, "c", None, 9)] == ["d"]
+
+
+def test_more_children_than_one_transaction_takes_are_no_hindrance(
+    one: SourceCoordinator, engine: Engine, table: str
+) -> None:
+    one.create_partitions(PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 20))
+    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert len(edges(engine, table)) == 21
+    one.create_partitions([PartitionIdentifier("late", parents=["p"])])
+    late = one.partition("late")
+    assert late is not None
+    assert late.waits_for == ()
+
+
+def test_a_parent_that_stands_as_releasing_stands_nowhere_afterwards(
+    one: SourceCoordinator, engine: Engine, table: str
+) -> None:
+    """As a process leaves it that dies between the last child's release and the parent's own last write."""
+    stands = {it.AWAITED: "0" * 24, it.COMBINATION: blocked(SOURCE), it.STANDING: RELEASING}
+    item = raw(engine, table, "p") | stands
+    engine.client.put_item(TableName=table, Item=it.typed(item))
+    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert not stands.keys() & raw(engine, table, "p").keys()

@@ -1,0 +1,175 @@
+"""What crosses a completion on DynamoDB between its look at the children and its transaction (S19, S20)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
+from airflow_coordination.testing.clock import FakeClock
+from tests.integration.dynamodb.engine import Engine, patient_client
+
+Crossing = Callable[[SourceCoordinator], object]
+
+
+@pytest.fixture
+def store(moto_server: str) -> Iterator[DynamoDBStore]:
+    yield from _store(moto_server)
+
+
+@pytest.fixture
+def store_with_ttl(moto_server: str) -> Iterator[DynamoDBStore]:
+    yield from _store(moto_server, ttl=timedelta(days=1))
+
+
+def _store(endpoint: str, **options: Any) -> Iterator[DynamoDBStore]:
+    engine = Engine(endpoint, patient_client(endpoint))
+    name = f"families-{uuid4().hex}"
+    store = engine.store(name, FakeClock(), **options)
+    store.setup()
+    yield store
+    store.close()
+    engine.delete(name)
+
+
+def coordinator(store: DynamoDBStore, owner: str = "one") -> SourceCoordinator:
+    return SourceCoordinator(store, "families", f"host/dag/run/{owner}/0/1")
+
+
+def crossed(monkeypatch: pytest.MonkeyPatch, store: DynamoDBStore, what: Crossing) -> list[int]:
+    """Let something happen once, right after the children were listed; return how many were, look by look."""
+    listed: list[int] = []
+    whole = Children.waiting
+
+    def waiting(self: Children, *given: Any) -> Any:
+        found = whole(self, *given)
+        listed.append(len(found))
+        if len(listed) == 1:
+            what(coordinator(store, "other"))
+        return found
+
+    monkeypatch.setattr(Children, "waiting", waiting)
+    return listed
+
+
+def family(store: DynamoDBStore, *parents: str) -> SourceCoordinator:
+    one = coordinator(store)
+    one.create_partitions([*parents, PartitionIdentifier("c", parents=parents)])
+    return one
+
+
+def complete(one: SourceCoordinator, key: str) -> None:
+    lease = one.acquire_partition(key)
+    assert lease is not None
+    one.complete(lease)
+
+
+def waits(one: SourceCoordinator, key: str) -> tuple[str, ...]:
+    found = one.partition(key)
+    assert found is not None
+    return found.waits_for
+
+
+def test_s20_a_child_that_is_created_meanwhile_is_seen(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = family(store, "p")
+    listed = crossed(
+        monkeypatch, store, lambda other: other.create_partitions([PartitionIdentifier("late", parents=["p"])])
+    )
+    complete(one, "p")
+    assert (listed, waits(one, "c"), waits(one, "late")) == ([1, 2], (), ())
+
+
+def test_s20_two_parents_that_finish_at_once_both_arrive(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = family(store, "p", "q")
+    listed = crossed(monkeypatch, store, lambda other: complete(other, "q"))
+    complete(one, "p")
+    assert (listed, waits(one, "c")) == ([1, 1, 1], ())
+
+
+def test_s19_a_child_that_is_made_anew_meanwhile_waits_for_its_new_parent(
+    store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def anew(other: SourceCoordinator) -> None:
+        other.delete("c", by="ana", why="a test")
+        other.create_partitions([PartitionIdentifier("c", parents=["q"])])
+
+    one = family(store, "p")
+    one.create_partitions(["q"])
+    crossed(monkeypatch, store, anew)
+    complete(one, "p")
+    assert waits(one, "c") == ("q",)
+
+
+def test_s2_who_has_lost_the_lease_meanwhile_completes_nothing(
+    store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = family(store, "p")
+    crossed(monkeypatch, store, lambda other: other.release("p", by="ana", why="a test"))
+    with pytest.raises(Exception, match="is not owned under fence"):
+        complete(one, "p")
+    assert waits(one, "c") == ("p",)
+
+
+def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
+    store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends right after the completion."""
+    one = coordinator(store)
+    one.create_partitions(["p"])
+    many = [f"c{number:03}" for number in range(TOGETHER + 10)]
+    one.create_partitions([PartitionIdentifier(key, parents=["p"]) for key in many])
+    with monkeypatch.context() as patch:
+        patch.setattr(Children, "release_all", lambda *_: 0)
+        complete(one, "p")
+    assert one.outlook().blocked == len(many)
+    assert sum(one.sweep().released for _ in range(5)) == len(many)
+    assert one.outlook().blocked == 0
+    parent = one.partition("p")
+    assert parent is not None
+    assert parent.awaited_op is None
+    assert len(one.claimable(1_000)) == len(many)
+
+
+def test_s20_the_next_few_are_looked_at_in_the_next_sweep(store: DynamoDBStore) -> None:
+    """What older code has completed among many that wait rightly."""
+    one = coordinator(store)
+    one.create_partitions(["open", "done"])
+    one.create_partitions([PartitionIdentifier(f"w{number:02}", parents=["open"]) for number in range(60)])
+    one.create_partitions([PartitionIdentifier("last", parents=["done"])])
+    lease = one.acquire_partition("done")
+    assert lease is not None
+    _complete_as_before(store, lease)
+    sweeps = [one.sweep().released for _ in range(4)]
+    assert (sum(sweeps), waits(one, "last")) == (1, ())
+
+
+def test_s19_with_a_ttl_families_are_kept(store_with_ttl: DynamoDBStore) -> None:
+    """A parent that is forgotten could not be named any more, and a child would be listed anew."""
+    one = coordinator(store_with_ttl)
+    one.create_partitions(["alone", "p", PartitionIdentifier("c", parents=["p"])])
+    for key in ("alone", "p", "c"):
+        complete(one, key)
+    kept = {}
+    for key in ("alone", "p", "c"):
+        item = store_with_ttl.table.client.get_item(
+            TableName=store_with_ttl.table.name,
+            Key={"sourceIdentifier": {"S": "families|PARTITION"}, "sourcePartitionKey": {"S": key}},
+        )["Item"]
+        kept[key] = "expirationTime" not in item
+    assert kept == {"alone": False, "p": True, "c": True}
+
+
+def _complete_as_before(store: DynamoDBStore, lease: Any) -> None:
+    """Complete as code that knows no children: nothing is asked of the stamp."""
+    store.table.client.update_item(
+        TableName=store.table.name,
+        Key={"sourceIdentifier": {"S": lease.partition.source}, "sourcePartitionKey": {"S": lease.key}},
+        UpdateExpression="SET sourcePartitionStatus = :done REMOVE sourceStatusCombinationKey",
+        ExpressionAttributeValues={":done": {"S": "COMPLETED"}},
+    )

@@ -1,0 +1,35 @@
+"""What a driver of the version before makes of a hand-over, and what one of this version does."""
+
+import json
+
+import pytest
+
+from airflow_coordination.leases import Fence, HandOver, Settings, SettingsError
+
+BEFORE = {
+    *("source", "partition_prefix", "key", "fence", "owner", "settings", "store_id", "output_root"),
+    *("max_leases", "max_runtime", "task_pid"),
+}
+
+
+def handover(**more):
+    given = {"source": "s", "partition_prefix": None, "key": "k", "fence": Fence(1, "n"), "owner": "o", "store_id": "i"}
+    return HandOver(**given, settings=Settings(), **more)
+
+
+def test_one_lease_at_a_time_says_nothing_that_a_driver_of_before_does_not_know():
+    text = handover().to_json()
+    assert set(json.loads(text)) == BEFORE
+    assert HandOver.from_json(text) == handover()
+
+
+def test_several_at_a_time_and_what_was_retaken_arrive():
+    given = handover(max_leases=None, concurrent_leases=3, retaken=(("a", Fence(2, "x")), ("b-1", Fence(7, "y-z"))))
+    assert HandOver.from_json(given.to_json()) == given
+
+
+@pytest.mark.parametrize("retaken", [[["a"]], [["a", "none"]], 5, [["a", 1]]])
+def test_what_was_never_retaken_so_is_refused(retaken):
+    fields = json.loads(handover(concurrent_leases=2).to_json()) | {"retaken": retaken}
+    with pytest.raises(SettingsError, match="is no hand-over"):
+        HandOver.from_json(json.dumps(fields))
