@@ -23,7 +23,17 @@ from airflow_coordination.leases.settings import NEW_FIRST_PROBABILITY, Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.tenures import Tenures
-from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Adopt, Answer, End, Retake, Tenancy
+from airflow_coordination.leases.writes import (
+    AcquireHinted,
+    AcquireNext,
+    Adopt,
+    Answer,
+    End,
+    KnownAcquisition,
+    Retake,
+    Steal,
+    Tenancy,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +184,14 @@ class Acquisition:
         )
         return self._acquire_known(f"retake {seen.key!r}", write)
 
+    def steal(self, seen: Partition, fence: Fence) -> Lease | None:
+        """Take a lease that this owner has asked for and that was not handed over in time; ``None`` if it cannot.
+
+        :param seen: the partition, as the tenure under ``fence`` held it.
+        """
+        write = Steal(source=self._source, key=seen.key, fence=fence, tenancy=self.tenancy())
+        return self._acquire_known(f"steal {seen.key!r}", write)
+
     def adopt(self, key: str, fence: Fence) -> Lease | None:
         """Put a running tenure of an earlier try of the same task under this try's watch, and renew it.
 
@@ -213,7 +231,7 @@ class Acquisition:
         """Return the lease on what was acquired by a request sent at ``sent_at``."""
         return self._tenures.start(found, sent_at) if found else None
 
-    def _acquire_known(self, action: str, write: AcquireHinted | Retake) -> Lease | None:
+    def _acquire_known(self, action: str, write: KnownAcquisition) -> Lease | None:
         nonce = write.tenancy.op
 
         def send() -> tuple[float, Answer]:

@@ -41,6 +41,9 @@ class Algebra(Protocol):
     def either(self, *conditions: Condition) -> Condition:
         """Return whether any holds."""
 
+    def unless(self, condition: Condition) -> Condition:
+        """Return whether a condition does not hold, as where it compares what is absent."""
+
     def ready(self, partition: Any, now: Value) -> Condition:
         """Return whether it waits or is closed, and can be acquired by now: a store says so by its index."""
 
@@ -77,8 +80,8 @@ class Plain:
         return bool(one == other)
 
     def less(self, one: Value, other: Value) -> bool:
-        """Return whether ``one`` is there, and smaller."""
-        return one is not None and bool(one < other)
+        """Return whether both are there, and ``one`` is smaller."""
+        return one is not None and other is not None and bool(one < other)
 
     def at_most(self, one: Value, other: Value) -> bool:
         """Return whether ``one`` is there, and not greater."""
@@ -95,6 +98,10 @@ class Plain:
     def either(self, *conditions: Condition) -> bool:
         """Return whether any holds."""
         return any(conditions)
+
+    def unless(self, condition: Condition) -> bool:
+        """Return whether a condition does not hold."""
+        return not condition
 
     def ready(self, partition: Partition, now: datetime) -> bool:
         """Return whether it waits or is closed, and is due."""

@@ -36,6 +36,7 @@ from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.supply import (
     Supplier,
 )
+from airflow_coordination.leases.wanting import Wanting
 from airflow_coordination.leases.writes import Answer, End
 
 _COUNTED: Final = {
@@ -45,7 +46,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Members, Retention, FollowingUp, RecordMetrics):
+class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, RecordMetrics):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence

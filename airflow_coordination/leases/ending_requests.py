@@ -163,12 +163,15 @@ class GiveUpRequest:
 
     :param asked: what the caller has given, a duration or a moment.
     :param retry_after: what was asked for, as a duration.
+    :param wanted: because another worker wants it, and has asked.
     """
 
     asked: timedelta | datetime | None = None
     retry_after: timedelta | None = field(default=None, compare=False)
+    wanted: bool = False
 
     def resolved(self, tenure: Tenure, op: str, settings: Settings) -> End:
         """Return the write."""
-        ended = tenure.ended(op, Outcome.GIVEN_UP, PartitionStatus.UNASSIGNED)
+        outcome = Outcome.HANDED_OVER if self.wanted else Outcome.GIVEN_UP
+        ended = tenure.ended(op, outcome, PartitionStatus.UNASSIGNED)
         return replace(ended, delay=self.retry_after or timedelta(0))

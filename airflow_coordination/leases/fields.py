@@ -92,6 +92,9 @@ PARTITION_FIELDS: Final = (
     Field("parents", Kind.KEYS, "parents", optional=True),
     Field("waits_for", Kind.KEYS, "waitsFor", optional=True),
     Field("awaited_op", Kind.TEXT, "awaitedOp", optional=True),
+    Field("wanted_by", Kind.TEXT, "wantedBy", optional=True),
+    Field("wanted_token", Kind.NUMBER, "wantedToken", optional=True),
+    Field("wanted_until", Kind.TIME, "wantedUntil", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 

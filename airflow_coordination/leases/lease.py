@@ -33,6 +33,8 @@ class Chain:
     """Own monotonic time until which the tenure is surely ours; only ever an early estimate."""
     totals: str | None = None
     """Of the accounting, as the chain has left them in the store."""
+    wanted_by: str | None = None
+    """Who has asked for the lease, as far as this process has heard; it stays so until the tenure ends."""
     told: Accounting | None = None
     """What of this tenure's counts has gone to the metrics."""
     ending: Ending | None = None
@@ -71,6 +73,11 @@ class Lease:
     def key(self) -> str:
         """The partition's key."""
         return self.partition.key
+
+    @property
+    def wanted(self) -> bool:
+        """Whether another worker has asked for it: save, and give it up (:meth:`SourceCoordinator.hand_over`)."""
+        return self.chain.wanted_by is not None
 
     @property
     def ending(self) -> Ending | None:

@@ -50,6 +50,8 @@ class Metric(StrEnum):
     """Data Prepper's, of its MongoDB source; so is the next."""
     SETS_NEGATIVE = "negativeAcknowledgementSets"
     HEALED = "stragglersHealed"
+    HANDED_OVER = "leasesHandedOver"
+    STOLEN = "leasesStolen"
     SHARD_SYNCS = "shardSyncs"
     """Looks at a stream for which its shards were listed, and those for which they need not be; so is the next."""
     SHARD_SYNCS_AVOIDED = "shardSyncsAvoided"

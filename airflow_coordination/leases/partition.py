@@ -112,6 +112,12 @@ class Partition:
     """What its driver says of itself, a JSON object (application, url); see :attr:`owner_facts`."""
     awaited_op: str | None = None
     """The last creation that named it as a parent before it finished; ``None`` where nobody waits for it."""
+    wanted_by: str | None = None
+    """Who has asked for a lease on it last; see :attr:`wanted`."""
+    wanted_token: int | None = None
+    """The token of the tenure that was asked for: in any other the mark says nothing."""
+    wanted_until: datetime | None = None
+    """From when on whoever has asked may steal it, and others may ask."""
     accounting_text: str | None = None
     """The totals of its accounting with the generation that they belong to; see :attr:`accounting`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
@@ -178,6 +184,12 @@ class Partition:
     def owner_try(self) -> int | None:
         """The Airflow try of who holds it, ``None`` when nobody does."""
         return Owner(self.owner).try_number if self.owner else None
+
+    @property
+    def wanted(self) -> str | None:
+        """Who has asked its owner to hand it over, ``None`` while nobody has."""
+        held = self.status is PartitionStatus.ASSIGNED
+        return self.wanted_by if held and self.wanted_token == self.token else None
 
     @property
     def blocked(self) -> bool:

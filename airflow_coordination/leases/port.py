@@ -13,17 +13,16 @@ from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
-    AcquireHinted,
     AcquireNext,
     Act,
     Answer,
     Create,
     End,
+    FencedWrite,
     FusedAnswer,
-    OwnerWrite,
+    KnownAcquisition,
     PauseAnswer,
     Place,
-    Retake,
     SetPause,
     Sweep,
 )
@@ -96,10 +95,10 @@ class PartitionStore(Protocol):
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
 
-    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+    def acquire(self, write: KnownAcquisition) -> Answer:
         """Acquire one known partition."""
 
-    def write(self, write: OwnerWrite) -> Answer:
+    def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:

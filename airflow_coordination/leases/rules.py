@@ -33,6 +33,7 @@ from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
     Adopt,
+    Ask,
     Begin,
     End,
     Place,
@@ -40,6 +41,7 @@ from airflow_coordination.leases.writes import (
     Renew,
     Retake,
     Save,
+    Steal,
 )
 
 LOST_LEASES_ERROR: Final = "lost its lease {} times without an ending"
@@ -75,6 +77,37 @@ def _retakeable(x: Algebra, p: Any, w: Any, _: Value) -> Condition:
         x.less(p.owner_try, w.below_try),
         x.within(p.lost_leases, p.max_lost_leases, w.tenancy.max_lost_leases),
     )
+
+
+def _wanted(x: Algebra, p: Any, w: Any, now: Value) -> Condition:
+    """Return whether the tenure of the write's fence was asked for, and may still be handed over."""
+    return x.both(x.same(p.wanted_token, w.fence.token), x.less(now, p.wanted_until))
+
+
+def _askable(x: Algebra, p: Any, w: Any, now: Value) -> Condition:
+    return x.both(held(x, p, w, now), x.unless(_wanted(x, p, w, now)))
+
+
+def _asked(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {"wanted_by": w.by, "wanted_token": w.fence.token, "wanted_until": x.plus(now, w.patience)}
+
+
+def _stealable(x: Algebra, p: Any, w: Any, now: Value) -> Condition:
+    """Return whether its owner had its time; a lease that has run out is acquired as any other, and counts as lost."""
+    return x.both(
+        held(x, p, w, now),
+        x.less(now, p.ownership_timeout),
+        x.same(p.wanted_by, w.tenancy.owner.text),
+        x.same(p.wanted_token, w.fence.token),
+        x.at_most(p.wanted_until, now),
+    )
+
+
+def _stolen(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    """Return the changes that start a tenure in the place of a healthy one: nothing counts as lost."""
+    changes = _started(Outcome.STOLEN)(x, p, w, now)
+    del changes["lost_leases"]
+    return changes
 
 
 def _started(outcome: Outcome) -> Callable[[Algebra, Any, Any, Value], Changes]:
@@ -222,6 +255,8 @@ def _placed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
 ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure, held_back=True)
 ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)
 RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
+ASK: Final = Rule(_askable, _asked)
+STEAL: Final = Rule(_stealable, _stolen, of_tenure, held_back=True)
 ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)
 BEGIN: Final = Rule(chained, _begun)
@@ -237,6 +272,8 @@ RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,
     AcquireHinted: ACQUIRE_AS_SEEN,
     Retake: RETAKE,
+    Ask: ASK,
+    Steal: STEAL,
     Adopt: ADOPT,
     Renew: RENEW,
     Begin: BEGIN,

@@ -220,6 +220,7 @@ class Tenures:
         expires_at = answer.expires_at or (answer.partition.ownership_timeout if answer.partition else None)
         chain.expires_at = max(chain.expires_at, expires_at or chain.expires_at)
         chain.deadline = max(chain.deadline, sent_at + self._settings.ownership_timeout.total_seconds())
+        chain.wanted_by = answer.wanted_by or chain.wanted_by
         partition = replace(chain.partition, ownership_timeout=chain.expires_at)
         return replace(lease, partition=partition, expires_at=chain.expires_at)
 

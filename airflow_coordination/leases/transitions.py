@@ -18,6 +18,8 @@ class Event(StrEnum):
     CREATE = "create"
     ACQUIRE = "acquire"
     RETAKE = "retake"
+    ASK = "ask"
+    STEAL = "steal"
     ADOPT = "adopt"
     BEGIN = "begin"
     RENEW = "renew"
@@ -45,6 +47,8 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.CREATE: {None: (UNASSIGNED,)},
     Event.ACQUIRE: {UNASSIGNED: (ASSIGNED,), CLOSED: (ASSIGNED,), ASSIGNED: (ASSIGNED,)},
     Event.RETAKE: {ASSIGNED: (ASSIGNED,)},
+    Event.ASK: {ASSIGNED: (ASSIGNED,)},
+    Event.STEAL: {ASSIGNED: (ASSIGNED,)},
     Event.ADOPT: {ASSIGNED: (ASSIGNED,)},
     Event.BEGIN: {ASSIGNED: (ASSIGNED,)},
     Event.RENEW: {ASSIGNED: (ASSIGNED,)},

@@ -226,7 +226,45 @@ class End:
         return self.delay if self.status is PartitionStatus.UNASSIGNED else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Another worker wants a lease: it says so under the fence of who holds it. No chain write.
+
+    :param fence: of the tenure that is asked for.
+    :param by: the owner's text of who asks.
+    :param patience: after it the sender may steal, and others may ask.
+    """
+
+    source: str
+    key: str
+    fence: Fence
+    by: str
+    patience: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steal:
+    """Take a lease that was asked for and not handed over in time.
+
+    :param fence: of the tenure that was asked for; the owner in ``tenancy`` has asked.
+    """
+
+    source: str
+    key: str
+    fence: Fence
+    tenancy: Tenancy
+
+    @property
+    def token(self) -> int:
+        """The token as seen."""
+        return self.fence.token
+
+
 OwnerWrite = Adopt | Renew | Begin | Save | End
+FencedWrite = OwnerWrite | Ask
+"""Writes to a running tenure, that of another worker among them: all are conditioned on its fence."""
+KnownAcquisition = AcquireHinted | Retake | Steal
+"""Acquisitions of one known partition."""
 ChainWrite = Begin | Save | End
 
 
@@ -317,11 +355,13 @@ class Answer:
     :param partition: after an acquisition, a begin or an action: the partition as it is now. After a
         refusal: as it is now, tombstones included, ``None`` when there is none. Otherwise ``None`` or as it is now.
     :param expires_at: after an applied renew, save or begin: until when the lease is held, by the store's clock.
+    :param wanted_by: after an applied renew: who has asked for the lease; a store may say so after a save, too.
     """
 
     applied: bool
     partition: Partition | None = None
     expires_at: datetime | None = None
+    wanted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

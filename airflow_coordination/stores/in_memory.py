@@ -24,18 +24,17 @@ from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
-    AcquireHinted,
     AcquireNext,
     Act,
     Answer,
     Create,
     End,
+    FencedWrite,
     FusedAnswer,
+    KnownAcquisition,
     NewPartition,
-    OwnerWrite,
     PauseAnswer,
     Place,
-    Retake,
     SetPause,
     Sweep,
 )
@@ -188,19 +187,19 @@ class InMemoryStore:
                     return source.step(after, ACQUIRE.records(write), now)
         return None
 
-    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+    def acquire(self, write: KnownAcquisition) -> Answer:
         """Acquire one known partition."""
         return self._one_step(write)
 
-    def write(self, write: OwnerWrite) -> Answer:
+    def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
         return self._one_step(write)
 
-    def _one_step(self, write: AcquireHinted | Retake | OwnerWrite | Act | Place) -> Answer:
+    def _one_step(self, write: KnownAcquisition | FencedWrite | Act | Place) -> Answer:
         with self._step() as now:
             return self._apply(write, now)
 
-    def _apply(self, write: AcquireHinted | Retake | OwnerWrite | Act | Place, now: datetime) -> Answer:
+    def _apply(self, write: KnownAcquisition | FencedWrite | Act | Place, now: datetime) -> Answer:
         source = self._source(write.source)
         partition = source.partitions.get(write.key)
         rule = RULES[type(write)]
@@ -211,7 +210,7 @@ class InMemoryStore:
         source.step(after, rule.records(write), now)
         if partition and partition.awaited_op and after.status is PartitionStatus.COMPLETED:
             source.release_children(after, now)
-        return Answer(True, after, after.ownership_timeout)
+        return Answer(True, after, after.ownership_timeout, after.wanted)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next under one hold of the lock; the second half only if the first applied."""

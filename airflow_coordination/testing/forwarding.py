@@ -14,17 +14,16 @@ from airflow_coordination.leases.port import PartitionStore, pause_holds_after
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
-    AcquireHinted,
     AcquireNext,
     Act,
     Answer,
     Create,
     End,
+    FencedWrite,
     FusedAnswer,
-    OwnerWrite,
+    KnownAcquisition,
     PauseAnswer,
     Place,
-    Retake,
     SetPause,
     Sweep,
 )
@@ -100,10 +99,10 @@ class ForwardingStore:
     def acquire_next(self, write: AcquireNext) -> Partition | None:  # noqa: D102
         return self.forward("acquire_next", lambda: self.store.acquire_next(write))
 
-    def acquire(self, write: AcquireHinted | Retake) -> Answer:  # noqa: D102
+    def acquire(self, write: KnownAcquisition) -> Answer:  # noqa: D102
         return self.forward("acquire", lambda: self.store.acquire(write))
 
-    def write(self, write: OwnerWrite) -> Answer:  # noqa: D102
+    def write(self, write: FencedWrite) -> Answer:  # noqa: D102
         return self.forward("write", lambda: self.store.write(write))
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:  # noqa: D102

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.model import checks, cleaning, families, following, pausing, settling
+from tests.model import asking, checks, cleaning, families, following, pausing, settling
 from tests.model.operations import claimable, publish, take
 from tests.model.others import TABLE, nothing
 from tests.model.rules import Scenario
@@ -100,7 +100,7 @@ def applied_to(state: State, m: Message, part: int, due: bool, scenario: Scenari
         head = head._replace(blocks=())
     if m.kind in ACQUISITIONS:
         truth, broken = checks.granted(truth, m, before, after, scenario)
-        broken = broken or pausing.acquired(state, m)
+        broken = broken or pausing.acquired(state, m) or asking.unasked(state, m, before)
         m = m._replace(granted=(*m.granted, after.token))
     else:
         truth, broken = checks.witness(truth, m, before, after, head, scenario)

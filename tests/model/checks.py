@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.model.rules import Scenario
 from tests.model.state import (
     ACQUISITIONS,
+    ASK,
     ASSIGNED,
     COMPLETED,
     OWNED,
@@ -50,18 +51,19 @@ def granted(truth: Truth, m: Message, before: Item, after: Item, scenario: Scena
     broken = ""
     if after.token in m.granted:
         broken = f"S1: fence ({after.token}, {after.nonce}) given a second time"
-    elif m.applied and m.kind == "acquire_hint":
-        broken = "applied twice: acquire_hint, a phantom under a nonce already used"
+    elif m.applied and m.kind in ("acquire_hint", "steal"):
+        broken = f"applied twice: {m.kind}, a phantom under a nonce already used"
     elif m.granted and m.kind == "fused":
         broken = "fused: the acquire half was applied a second time"
     elif m.told and m.kind == "fused":
         broken = "fused: acquires after its sender learnt that there was no next"
     elif m.kind == "retake" and truth.adopted > scenario.task(m.by)[1]:
         broken = f"adopt: a retake by try {scenario.task(m.by)[1]} cuts off what try {truth.adopted} has adopted"
-    elif before.status == ASSIGNED and truth.limit and truth.lost + driven(before) >= truth.limit:
+    elif before.status == ASSIGNED and m.kind != "steal" and truth.limit and truth.lost + driven(before) >= truth.limit:
         broken = "L5: acquired at the last lost lease instead of parked"
     limit = scenario.limit(m.by)
-    lost = truth.lost + (bool(limit) and before.status == ASSIGNED and driven(before))
+    loses = before.status == ASSIGNED and m.kind != "steal"
+    lost = truth.lost + (bool(limit) and loses and driven(before))
     return truth._replace(tenure=(after.token, after.nonce), promised=0, adopted=0, lost=lost, limit=limit), broken
 
 
@@ -71,7 +73,7 @@ def driven(item: Item) -> bool:
 
 
 def _message_twice(m: Message, scenario: Scenario) -> str:
-    once = m.kind not in ("renew", "adopt", "acquire_query", "create", *ACQUISITIONS)
+    once = m.kind not in ("renew", "adopt", "acquire_query", "create", ASK, *ACQUISITIONS)
     once &= not (m.kind == "reclaim" and scenario.rules.reclaim in ("row", "message"))
     once &= not (m.kind == "reopen" and not scenario.rules.reopen_sees_version)
     if once and m.applied:

@@ -99,7 +99,8 @@ def take(item: Item, m: Message, scenario: Scenario, outcome: str = "lost") -> I
     if item.token >= scenario.max_token:
         return None
     if item.status == ASSIGNED:
-        lost = item.lost + counts_as_lost(item, scenario.rules)
+        counts = outcome != "stolen" or not scenario.rules.stolen_counts_nothing
+        lost = item.lost + (counts and counts_as_lost(item, scenario.rules))
         item = end(item, outcome, m.op, ASSIGNED)._replace(lost=lost)
     return grant(item, m, scenario)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.model import asking
 from tests.model import operations as owners
 from tests.model.operations import end
 from tests.model.rules import Scenario
@@ -114,6 +115,8 @@ TABLE = {
     "acquire_hint": owners.acquire_hint,
     "acquire_query": owners.acquire_query,
     "retake": owners.retake,
+    "steal": asking.steal,
+    "ask": asking.ask,
     "adopt": owners.adopt,
     "begin": owners.begin,
     "renew": owners.renew,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.model.rules import Scenario
 from tests.model.state import Message, Pause, State, with_message
 
-HELD_BACK = frozenset(("acquire_hint", "acquire_query"))
+HELD_BACK = frozenset(("acquire_hint", "acquire_query", "steal"))
 """New tenures. A retake goes on with what its own task has begun, and is none."""
 
 

@@ -105,6 +105,14 @@ class Rules:
     """Whether it is not cleaned up before its own parents."""
     clean_after_outlives_messages: bool = True
     """Whether it stays for so long after its end that no creation of before is under way any more."""
+    mark_names_tenure: bool = True
+    """Whether a mark counts only for the tenure that was asked for; otherwise for whoever holds the lease then."""
+    steal_names_fence: bool = True
+    """Whether stealing names the fence as it was seen; otherwise only the sender's mark."""
+    steal_needs_mark: bool = True
+    """Whether only who has asked, and was asked for last, steals."""
+    stolen_counts_nothing: bool = True
+    """Whether a stolen lease is no lost one."""
     pause: str = "when applied"
     """When a source's pause holds acquisitions back. ``when sent``: safe, too.
 

@@ -15,10 +15,12 @@ ABSENT, UNASSIGNED, ASSIGNED, CLOSED, PARKED, COMPLETED, TOMBSTONE = (
 IDLE, WAITS, OWNS = "idle", "waits", "owns"
 OK, REFUSED, UNKNOWN, LEFT, REPEAT = "ok", "refused", "unknown", "left", "repeat"
 
-ACQUISITIONS = frozenset(("acquire_hint", "acquire_query", "retake"))
+ACQUISITIONS = frozenset(("acquire_hint", "acquire_query", "retake", "steal"))
 ENDINGS = frozenset(("complete", "fused", "close", "close_state", "fail", "give_up"))
 CHAIN = ENDINGS | {"begin", "save"}
 OWNED = CHAIN | {"renew", "adopt"}
+ASK = "ask"
+"""Says that another worker wants a lease: no write of its owner's."""
 PUBLISHING = frozenset(("complete", "fused", "close", "close_state"))
 STEERING = ("pause", "resume")
 """What people do to the whole source."""
@@ -77,6 +79,8 @@ class Item(NamedTuple):
     counts: Counts = Counts()
     waits: tuple[int, ...] = ()
     awaited: str = ""
+    wanted: tuple[int, ...] = ()
+    """The mark: who has asked for it last, and the token of the tenure that was asked for; endings leave it there."""
     finished: bool = False
     """Of a tombstone: whether it was cleaned up, and not deleted."""
 

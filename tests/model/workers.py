@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.model import families, second_driver
+from tests.model import asking, families, second_driver
 from tests.model.adversary import Step
 from tests.model.operations import totals
 from tests.model.rules import Rules, Scenario
@@ -68,6 +68,7 @@ def while_idle(state: State, index: int, scenario: Scenario) -> Iterator[Step]:
         if earlier and may_send(state, "adopt", scenario):
             after, new = sent_as_seen(state, "adopt", index, part)
             yield ("is sent:", new), after, ""
+    yield from asking.happenings(state, index, scenario)
     if may_send(state, "acquire_query", scenario):
         part = 0 if scenario.partitions == 1 else ANY
         yield _asked(*sent(state, "acquire_query", index, part))

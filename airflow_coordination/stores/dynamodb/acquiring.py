@@ -14,7 +14,7 @@ from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Tenancy
+from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Steal, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
@@ -121,6 +121,18 @@ class Acquiring:
         self._partitions.history.began(begun)
         return Answer(True, after, after.ownership_timeout)
 
+    def steal(self, write: Steal) -> Answer:
+        """Take a lease that was asked for; how its tenure ends stands in the item, so it is read first."""
+        call = Call("steal", write.key)
+        seen = self._partitions.get(call, write.source, write.key)
+        at = self._partitions.moment()
+        if seen is None or steps.step(write, seen, at.past) is None:
+            return Answer(False, seen)
+        found = self._granted(call, write, changes.steal(seen, write, at), at)
+        if isinstance(found, Partition):
+            return Answer(True, found, found.ownership_timeout)
+        return Answer(False, self._partitions.refused(call, found))
+
     def _take(self, call: Call, write: AcquireHinted) -> Partition | Refusal:
         at = self._partitions.moment()
         return self._granted(call, write, changes.acquire(write, at), at)
@@ -139,7 +151,7 @@ class Acquiring:
             return Answer(True, found, found.ownership_timeout)
         return Answer(False, self._partitions.refused(call, found))
 
-    def _granted(self, call: Call, write: AcquireHinted, change: Change, at: Moment) -> Partition | Refusal:
+    def _granted(self, call: Call, write: AcquireHinted | Steal, change: Change, at: Moment) -> Partition | Refusal:
         """Send an acquisition; what was there before tells which status it came from, and what it is now."""
         self._attempts.put(write.source, write.tenancy.op, write.key)
         try:
@@ -159,7 +171,7 @@ class Acquiring:
         self._partitions.history.began(after)
         return it.as_kept(after)
 
-    def _read_again(self, call: Call, write: AcquireHinted) -> Partition:
+    def _read_again(self, call: Call, write: AcquireHinted | Steal) -> Partition:
         """Return what was acquired, unless this process slept so long that others have taken it since."""
         found = self._partitions.get(call, write.source, write.key)
         if found is None or not found.held_under(Fence(write.token + 1, write.tenancy.op)):

@@ -19,14 +19,16 @@ from airflow_coordination.leases.rule import Changes, held
 from airflow_coordination.leases.rules import (
     ACQUIRE_AS_SEEN,
     ADOPT,
+    ASK,
     END,
     RECLAIM,
     RENEW,
     REOPEN,
     RULES,
+    STEAL,
 )
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.leases.writes import AcquireHinted, Adopt, Begin, End, Renew, Save, Sweep
+from airflow_coordination.leases.writes import AcquireHinted, Adopt, Ask, Begin, End, Renew, Save, Steal, Sweep
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
 from airflow_coordination.stores.dynamodb.index_keys import combination, instant
@@ -135,6 +137,16 @@ def take_over(seen: Partition, write: AcquireHinted, at: Moment) -> Change:
     return Change(_attributes(before, changes, seen.source, at.now) | {it.EXPIRATION: None}, _as_it_runs(seen) & due)
 
 
+def steal(seen: Partition, write: Steal, at: Moment) -> Change:
+    """Take a lease that was asked for and not handed over: END(stolen), then the new tenure."""
+    before = _pinned(seen)
+    in_vain = STEAL.condition(_WORDS, before, write, at.past)
+    changes = STEAL.changes(_WORDS, before, write, at.now)
+    return Change(
+        _attributes(before, changes, seen.source, at.now) | {it.EXPIRATION: None}, _as_it_runs(seen) & in_vain
+    )
+
+
 def _pinned(seen: Partition, **more: Any) -> Any:
     """Return a tenure of which :func:`_as_it_runs` is the condition; with the chain, it pins ``closedCount``."""
     return partition(
@@ -166,6 +178,12 @@ def renew(write: Renew, at: Moment) -> Change:
     longer = Attr(it.TIMEOUT).lt(instant(changes["ownership_timeout"]))
     condition = RENEW.condition(_WORDS, _ANY, write, at.past) & longer
     return Change(_attributes(_ANY, changes, write.source, at.now), condition)
+
+
+def ask(write: Ask, at: Moment) -> Change:
+    """Say that another worker wants the lease."""
+    changes = ASK.changes(_WORDS, _ANY, write, at.now)
+    return Change(_attributes(_ANY, changes, write.source, at.now), ASK.condition(_WORDS, _ANY, write, at.past))
 
 
 def confirm(fence: Fence) -> Change:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rules import END
 from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import Adopt, Answer, Begin, End, OwnerWrite, Renew, Save
+from airflow_coordination.leases.writes import Adopt, Answer, Ask, Begin, End, FencedWrite, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
@@ -34,7 +34,7 @@ class Owning:
         self._partitions, self._ttl = partitions, ttl
         self._children = Children(partitions)
 
-    def write(self, write: OwnerWrite) -> Answer:
+    def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
         return self._apply(write, self._partitions.moment())
 
@@ -52,19 +52,26 @@ class Owning:
         return Answer(True)
 
     @_apply.register
+    def _ask(self, write: Ask, at: Moment) -> Answer:
+        call = Call("ask for", write.key)
+        refusal = self._change(call, write, changes.ask(write, at))
+        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
+
+    @_apply.register
     def _renew(self, write: Renew, at: Moment) -> Answer:
         call = Call("renew", write.key)
-        refusal = self._change(call, write, changes.renew(write, at))
-        if refusal is None:
-            return Answer(True, expires_at=at.now + write.timeout)
-        now = self._partitions.refused(call, refusal)
+        change = changes.renew(write, at)
+        found = self._partitions.change_and_see(call, write.source, write.key, change, texts=False)
+        if isinstance(found, Partition):
+            return Answer(True, expires_at=at.now + write.timeout, wanted_by=found.wanted)
+        now = self._partitions.refused(call, found)
         if now is None or not now.held_under(write.fence):
             return Answer(False, now)
         if not now.confirmed:
             refusal = self._change(call, write, changes.confirm(write.fence))
             if refusal is not None:
                 return Answer(False, self._partitions.refused(call, refusal))
-        return Answer(True, expires_at=now.ownership_timeout)
+        return Answer(True, expires_at=now.ownership_timeout, wanted_by=now.wanted)
 
     @_apply.register
     def _begin(self, write: Begin, at: Moment) -> Answer:
@@ -127,7 +134,7 @@ class Owning:
         raise call.unavailable(f"the children of partition {write.key!r} change faster than they can be read")
 
     def _change(
-        self, call: Call, write: OwnerWrite, change: Change, puts: list[dict[str, Any]] | None = None
+        self, call: Call, write: FencedWrite, change: Change, puts: list[dict[str, Any]] | None = None
     ) -> Refusal | None:
         return self._partitions.change(call, write.source, write.key, change, puts or ())
 

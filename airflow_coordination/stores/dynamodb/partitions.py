@@ -97,9 +97,11 @@ class Partitions:
         return answer if isinstance(answer, Refusal) else None
 
     def change_and_see(
-        self, call: Call, source: str, key: str, change: Change, *, before: bool = False
+        self, call: Call, source: str, key: str, change: Change, *, before: bool = False, texts: bool = True
     ) -> Partition | Refusal:
         """Apply a change; return the partition as it is after it, or as it was before.
+
+        :param texts: read its large texts, too.
 
         :raises OutcomeUnknownError: also when it was applied, and the partition's large texts cannot be read.
         """
@@ -108,8 +110,12 @@ class Partitions:
         answer = self.table.attempt(call, "update_item", ReturnValues=values, **arguments)
         if isinstance(answer, Refusal):
             return answer
+        item = it.plain(answer["Attributes"])
+        if not texts:
+            check_ours(self.table.description, item)
+            return it.decode(item)
         try:
-            return self.decode(call, it.plain(answer["Attributes"]))
+            return self.decode(call, item)
         except StoreUnavailableError as error:
             raise call.lost(error.reason) from error
 

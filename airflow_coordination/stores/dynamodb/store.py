@@ -18,18 +18,19 @@ from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
-    AcquireHinted,
     AcquireNext,
     Act,
     Answer,
     Create,
     End,
+    FencedWrite,
     FusedAnswer,
-    OwnerWrite,
+    KnownAcquisition,
     PauseAnswer,
     Place,
     Retake,
     SetPause,
+    Steal,
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
@@ -197,20 +198,22 @@ class DynamoDBStore(Beside):
             self._queue.watch_completed(Call("acquire a partition"), write.source)
         return found
 
-    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+    def acquire(self, write: KnownAcquisition) -> Answer:
         """Acquire one known partition."""
         self._begin(write.source)
         if isinstance(write, Retake):
             return self._acquiring.retake(write)
         if self._held_back(write.source):
             return Answer(False, self.get(write.source, write.key))
+        if isinstance(write, Steal):
+            return self._acquiring.steal(write)
         return self._acquiring.hinted(write)
 
     def _held_back(self, source: str) -> bool:
         self._ready()
         return self._pausing.holds_back(Call("look for a pause", source, writes=False), source)
 
-    def write(self, write: OwnerWrite) -> Answer:
+    def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
         self._ready()
         answer = self._owning.write(write)

@@ -14,7 +14,7 @@ from operator import and_, or_
 from types import SimpleNamespace
 from typing import Any, Final
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, Not
 
 from airflow_coordination.leases.algebra import Condition, Plain, Value, ring_entry
 from airflow_coordination.leases.fence import RING_SIZE
@@ -60,6 +60,10 @@ class DynamoWords(Plain):
         """Return whether the two are equal."""
         return Attr(one.name).eq(_encoded(one, other)) if isinstance(one, Path) else one == other
 
+    def less(self, one: Value, other: Value) -> Condition:
+        """Return whether both are there, and ``one`` is smaller; only the second is another attribute's, if any."""
+        return Attr(other.name).gt(_encoded(other, one)) if isinstance(other, Path) else super().less(one, other)
+
     def at_most(self, one: Value, other: Value) -> Condition:
         """Return whether ``one`` is there, and not greater."""
         if isinstance(one, Path):
@@ -85,6 +89,10 @@ class DynamoWords(Plain):
         if any(condition is True for condition in open_ones):
             return True
         return reduce(or_, open_ones) if open_ones else False
+
+    def unless(self, condition: Condition) -> Condition:
+        """Return whether a condition does not hold, as where it compares what is absent."""
+        return not condition if isinstance(condition, bool) else Not(condition)
 
     def ready(self, partition: Any, now: Value) -> Condition:
         """Return whether it waits or is closed, and is due."""

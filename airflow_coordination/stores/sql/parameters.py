@@ -19,17 +19,20 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
-    AcquireHinted,
     AcquireNext,
     Act,
     Adopt,
+    Ask,
     Begin,
     End,
+    FencedWrite,
+    KnownAcquisition,
     Place,
     Renew,
     Retake,
     Save,
     SetPause,
+    Steal,
     Sweep,
     Tenancy,
 )
@@ -43,7 +46,7 @@ def _staged(blocks: tuple[Block, ...]) -> str | None:
     return dump_blocks(blocks) if blocks else None
 
 
-def _fence(write: Adopt | Renew | Begin | Save | End) -> dict[str, Any]:
+def _fence(write: FencedWrite) -> dict[str, Any]:
     fence: Fence = write.fence
     return {"source": write.source, "key": write.key, "token": fence.token, "nonce": fence.nonce}
 
@@ -73,12 +76,20 @@ def acquire_next(write: AcquireNext) -> dict[str, Any]:
     return {"source": write.source, "key": write.key, **tenancy(write.tenancy)}
 
 
-def acquire_known(write: AcquireHinted | Retake) -> dict[str, Any]:
+def acquire_known(write: KnownAcquisition) -> dict[str, Any]:
     """Return the parameters of an acquisition of a known partition."""
-    parameters = {"source": write.source, "key": write.key, "token": write.token, **tenancy(write.tenancy)}
+    parameters = {"source": write.source, "key": write.key, **tenancy(write.tenancy)}
+    if isinstance(write, Steal):
+        return parameters | {"token": write.fence.token, "nonce": write.fence.nonce}
+    parameters["token"] = write.token
     if isinstance(write, Retake):
         parameters |= {"seen_op": write.last_op, "below_try": write.below_try}
     return parameters
+
+
+def ask(write: Ask) -> dict[str, Any]:
+    """Return the parameters of asking for another worker's lease."""
+    return {**_fence(write), "by": write.by, "patience": write.patience // MICROSECOND}
 
 
 def adopt(write: Adopt) -> dict[str, Any]:

@@ -10,17 +10,18 @@ from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.follow_up import Forget
 from airflow_coordination.leases.people_rules import GOES
 from airflow_coordination.leases.records import Record, of_forgetting, of_pause
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, RETAKE
+from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, RETAKE, STEAL
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
-    AcquireHinted,
     AcquireNext,
     Act,
     End,
+    KnownAcquisition,
     Place,
     Retake,
     SetPause,
+    Steal,
     Sweep,
 )
 from airflow_coordination.stores.sql import parameters as given
@@ -56,11 +57,13 @@ def acquisition(write: AcquireNext, parameters: dict[str, Any] | None = None) ->
     return Step(acquire.acquire_next, {"new_first": write.new_first}, parameters or {}, records)
 
 
-def acquisition_of_known(write: AcquireHinted | Retake) -> Step:
+def acquisition_of_known(write: KnownAcquisition) -> Step:
     """Return the step that acquires one known partition."""
     parameters = given.acquire_known(write)
     if isinstance(write, Retake):
         return Step(acquire.retake, {}, parameters, tuple(RETAKE.records(write)))
+    if isinstance(write, Steal):
+        return Step(acquire.steal, {}, parameters, tuple(STEAL.records(write)))
     return Step(acquire.acquire_hinted, {}, parameters, tuple(ACQUIRE_AS_SEEN.records(write)))
 
 

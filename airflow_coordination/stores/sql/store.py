@@ -24,16 +24,17 @@ from airflow_coordination.leases.writes import (
     Act,
     Adopt,
     Answer,
+    Ask,
     Begin,
     Create,
     End,
+    FencedWrite,
     FusedAnswer,
+    KnownAcquisition,
     NewPartition,
-    OwnerWrite,
     PauseAnswer,
     Place,
     Renew,
-    Retake,
     Save,
     SetPause,
     Sweep,
@@ -64,6 +65,7 @@ _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], di
     Renew: (owner.renew, given.renew),
     Begin: (owner.begin, given.begin),
     Save: (owner.save, given.save),
+    Ask: (owner.ask, given.ask),
 }
 
 
@@ -167,7 +169,7 @@ class SqlStore(SqlReading):
         rows = self.carry_out(Call("acquire", write.key or ""), acquisition(write))
         return partition_of(rows[0]) if rows else None
 
-    def acquire(self, write: AcquireHinted | Retake) -> Answer:
+    def acquire(self, write: KnownAcquisition) -> Answer:
         """Acquire one known partition; one that nobody holds by a shorter statement, which mostly finds it."""
         if isinstance(write, AcquireHinted):
             rows = self.ask(Call("acquire", write.key), acquire.acquire_free, given.acquire_known(write))
@@ -177,10 +179,10 @@ class SqlStore(SqlReading):
                 return free
         return self._acquired(write, self.carry_out(Call("acquire", write.key), acquisition_of_known(write)))
 
-    def _acquired(self, write: AcquireHinted | Retake, rows: Rows) -> Answer:
+    def _acquired(self, write: KnownAcquisition, rows: Rows) -> Answer:
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
-    def write(self, write: OwnerWrite) -> Answer:
+    def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
         if isinstance(write, End):
             return self.end(write)
@@ -192,7 +194,10 @@ class SqlStore(SqlReading):
         if isinstance(write, Begin):
             partition = partition_of(rows[0])
             return Answer(True, partition, partition.ownership_timeout)
-        return Answer(True, expires_at=None if isinstance(write, Adopt) else moment(rows[0][0]))
+        if isinstance(write, Adopt | Ask):
+            return Answer(True)
+        until, wanted_by = rows[0]
+        return Answer(True, expires_at=moment(until), wanted_by=wanted_by)
 
     def refusal(self, source: str, key: str) -> Answer:
         """Return the answer to a refused write, with the partition as it is now."""

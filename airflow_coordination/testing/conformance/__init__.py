@@ -41,6 +41,7 @@ _PARTS = [
     "retracting",
     "sweeping",
     "tenure",
+    "wanting",
     "workbench",
 ]
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))

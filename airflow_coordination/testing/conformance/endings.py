@@ -21,6 +21,8 @@ ENDINGS: dict[Outcome, tuple[Callable[[Workbench, Partition], object], Partition
     Outcome.CLOSED: (lambda bench, held: bench.close(held), S.CLOSED),
     Outcome.FAILED: (lambda bench, held: bench.fail(held), S.UNASSIGNED),
     Outcome.GIVEN_UP: (lambda bench, held: bench.give_up(held), S.UNASSIGNED),
+    Outcome.HANDED_OVER: (lambda bench, held: bench.hand_over(held), S.UNASSIGNED),
+    Outcome.STOLEN: (lambda bench, held: bench.ask_and_steal(held), S.ASSIGNED),
     Outcome.LOST: (lambda bench, held: (bench.expire(), bench.sweep()), S.UNASSIGNED),
     Outcome.RETAKEN: (lambda bench, held: bench.retake(held, by=owner(try_number=2)), S.ASSIGNED),
     Outcome.RELEASED: (lambda bench, held: bench.act(Action.RELEASE, held.key), S.UNASSIGNED),
@@ -42,7 +44,7 @@ class Endings:
         assert (ending.outcome, ending.fence, ending.last) == (outcome, fence(held), held.last_op)
         assert (ending.status_after, ending.at) == (status, bench.clock.now())
         assert ending.closed_count == after.closed_count
-        if outcome is not Outcome.RETAKEN:
+        if status is not S.ASSIGNED:
             assert ending.op == after.last_op
             assert (after.owner, after.ownership_timeout) == (None, None)
             assert not after.confirmed

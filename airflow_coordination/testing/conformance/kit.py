@@ -31,6 +31,7 @@ from airflow_coordination.testing.conformance.reading import Reading
 from airflow_coordination.testing.conformance.retracting import Retracting
 from airflow_coordination.testing.conformance.sweeping import Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure
+from airflow_coordination.testing.conformance.wanting import Wanting
 from airflow_coordination.testing.conformance.workbench import Workbench
 
 StoreFactory = Callable[[FakeClock], PartitionStore]
@@ -40,6 +41,7 @@ class StoreConformance(
     Creation,
     Acquisition,
     Tenure,
+    Wanting,
     Endings,
     Sweeping,
     Limits,

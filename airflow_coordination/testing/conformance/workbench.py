@@ -25,6 +25,7 @@ from airflow_coordination.leases.writes import (
     Action,
     Adopt,
     Answer,
+    Ask,
     Begin,
     Create,
     End,
@@ -34,6 +35,7 @@ from airflow_coordination.leases.writes import (
     Retake,
     Save,
     SetPause,
+    Steal,
     Sweep,
     Tenancy,
 )
@@ -137,6 +139,19 @@ class Workbench:
                 same_try=same_try,
             )
         )
+
+    def ask(self, held: Partition, by: Owner, patience: timedelta = MINUTE) -> Answer:
+        """Ask for a lease, as another worker."""
+        write = Ask(source=self.source, key=held.key, fence=fence(held), by=by.text, patience=patience)
+        return self.store.write(write)
+
+    def stealing(self, seen: Partition, **tenancy: Any) -> Steal:
+        """Return the theft of a lease, without sending it."""
+        return Steal(source=self.source, key=seen.key, fence=fence(seen), tenancy=self.tenancy(**tenancy))
+
+    def steal(self, seen: Partition, **tenancy: Any) -> Answer:
+        """Take a lease that was asked for."""
+        return self.store.acquire(self.stealing(seen, **tenancy))
 
     def adopt(self, held: Partition, by: Owner) -> Answer:
         """Watch over a running tenure as a later try."""
@@ -243,6 +258,18 @@ class Workbench:
     def give_up(self, held: Partition, delay: timedelta = timedelta(0)) -> Answer:
         """Give up."""
         return self.store.write(self.ending(held, Outcome.GIVEN_UP, PartitionStatus.UNASSIGNED, delay=delay))
+
+    def hand_over(self, held: Partition) -> Answer:
+        """Give up what another worker has asked for."""
+        write = self.ending(held, Outcome.HANDED_OVER, PartitionStatus.UNASSIGNED, delay=timedelta(0))
+        return self.store.write(write)
+
+    def ask_and_steal(self, held: Partition) -> Answer:
+        """Ask for a lease, and take it as soon as that may be."""
+        thief = owner("thief")
+        self.ask(held, thief, timedelta(microseconds=1))
+        self.clock.advance(timedelta(microseconds=1))
+        return self.steal(held, by=thief)
 
     def sweep(self, limit: int = 1000, max_lost_leases: int = MAX_LOST) -> Swept:
         """Reopen and reclaim what is due."""

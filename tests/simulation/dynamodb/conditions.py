@@ -2,7 +2,7 @@
 
 condition = conjunction {OR conjunction}
 conjunction = test {AND test}
-test = "(" condition ")" | function "(" name ["," value] ")" | name (= | <> | < | <= | > | >=) value
+test = NOT test | "(" condition ")" | function "(" name ["," value] ")" | name (= | <> | < | <= | > | >=) value
 """
 
 from __future__ import annotations
@@ -46,7 +46,13 @@ def _both(one: Condition, other: Condition) -> Condition:
     return lambda item, names, values: one(item, names, values) and other(item, names, values)
 
 
+def _unless(one: Condition) -> Condition:
+    return lambda item, names, values: not one(item, names, values)
+
+
 def _test(words: Words) -> Condition:
+    if words.skip("NOT"):
+        return _unless(_test(words))
     if words.skip("("):
         found = condition(words)
         words.take(")")

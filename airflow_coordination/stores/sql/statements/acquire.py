@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, RETAKE
+from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, RETAKE, STEAL
 from airflow_coordination.stores.sql.columns import PARTITION, PARTITIONS
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.order import first_claimable, first_if_fresh
@@ -52,6 +52,11 @@ def acquire_hinted(dialect: Dialect) -> StepText:
 def acquire_free(dialect: Dialect) -> StepText:
     """Return the short way of :func:`acquire_hinted`: it refuses a partition that somebody holds, expired or not."""
     return step(SqlWords(dialect), ACQUIRE_AS_SEEN, ACQUISITION, row=FREE, returning=PARTITION)
+
+
+def steal(dialect: Dialect) -> StepText:
+    """Return the statement that takes a running tenure which was asked for and not handed over."""
+    return step(SqlWords(dialect), STEAL, ACQUISITION, returning=PARTITION)
 
 
 def retake(dialect: Dialect) -> StepText:

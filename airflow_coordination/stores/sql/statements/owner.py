@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.rules import ADOPT, BEGIN, END, RENEW, SAVE
+from typing import Final
+
+from airflow_coordination.leases.rules import ADOPT, ASK, BEGIN, END, RENEW, SAVE
 from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import NOT_AWAITED, ONE, StepText, step
-from airflow_coordination.stores.sql.statements.symbols import ACCOUNTED, OWNER_WRITE
-from airflow_coordination.stores.sql.statements.words import EndingWords, SqlWords
+from airflow_coordination.stores.sql.statements.symbols import ACCOUNTED, OWNER_WRITE, QUESTION
+from airflow_coordination.stores.sql.statements.words import ROW, EndingWords, SqlWords
+
+HELD: Final = f"{ROW.ownership_timeout}, CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END"
+"""What an owner learns with each write that holds its lease on: until when, and who has asked for it."""
 
 
 def adopt(dialect: Dialect) -> StepText:
@@ -18,7 +23,12 @@ def adopt(dialect: Dialect) -> StepText:
 
 def renew(dialect: Dialect) -> StepText:
     """Return the statement that holds the lease on; no chain write."""
-    return step(SqlWords(dialect), RENEW, OWNER_WRITE, returning="partition_ownership_timeout")
+    return step(SqlWords(dialect), RENEW, OWNER_WRITE, returning=HELD)
+
+
+def ask(dialect: Dialect) -> StepText:
+    """Return the statement by which another worker asks for the lease; no chain write."""
+    return step(SqlWords(dialect), ASK, QUESTION, returning="1")
 
 
 def begin(dialect: Dialect) -> StepText:
@@ -31,9 +41,7 @@ def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
 
     :param accounted: with totals of the accounting.
     """
-    return step(
-        SqlWords(dialect), SAVE, ACCOUNTED if accounted else OWNER_WRITE, returning="partition_ownership_timeout"
-    )
+    return step(SqlWords(dialect), SAVE, ACCOUNTED if accounted else OWNER_WRITE, returning=HELD)
 
 
 def end(

@@ -17,6 +17,7 @@ _FENCE: Final = SimpleNamespace(token=":token", nonce=":nonce")
 _OWNER: Final = SimpleNamespace(text=":owner", task=":owner_task", try_number=":owner_try")
 
 ACQUISITION: Final = SimpleNamespace(
+    fence=_FENCE,
     token=":token",
     last_op=":seen_op",
     below_try=":below_try",
@@ -42,6 +43,8 @@ OWNER_WRITE: Final = SimpleNamespace(
 )
 ACCOUNTED: Final = SimpleNamespace(**{**vars(OWNER_WRITE), "accounting": ACCOUNTING})
 """A save that carries an accounting."""
+QUESTION: Final = SimpleNamespace(fence=_FENCE, by=":by", patience=":patience")
+"""Asking for another worker's lease."""
 SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
 PLACED: Final = ":placed_status"
 """The status of a partition that comes from another store; its columns of the index are in parameters, too."""

@@ -83,6 +83,10 @@ class SqlWords:
         """Return whether any holds."""
         return f"({' OR '.join(condition for condition in conditions if condition is not False)})"
 
+    def unless(self, condition: Condition) -> str:
+        """Return whether a condition does not hold, as where it compares what is absent."""
+        return f"({condition}) IS NOT TRUE"
+
     def ready(self, partition: Any, now: Value) -> str:
         """Return whether it waits or is closed, and is due, by the columns of the index.
 
