@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.errors import (
@@ -27,7 +28,6 @@ from airflow_coordination.leases.writes import (
     AcquireHinted,
     AcquireNext,
     Adopt,
-    Answer,
     End,
     KnownAcquisition,
     Retake,

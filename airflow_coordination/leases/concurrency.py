@@ -1,13 +1,44 @@
-"""How many leases one Spark application may work under at the same time."""
+"""How many leases one Spark application may work under at the same time, and how it shares a source with others."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
+from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
 
 MOST_CONCURRENT_LEASES: Final = 32
 """Each is a thread of the driver and two that renew; with more, another Spark application is the better place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balancing:
+    """How a worker gets its share of leases that others hold.
+
+    :param max_leases_to_steal_at_one_time: for so many it asks at a time (KCL: the same name; there 1, so that a late
+        worker waits long).
+    :param hand_over_timeout: so long their owners may finish what they are at; ``None`` = the ownership timeout (KCL:
+        ``gracefulLeaseHandoffTimeoutMillis``).
+    :param steal: whether it takes after that time what was not handed over; what their owners have done since their
+        last save is done again then.
+    :raises SettingsError: for a number below 1, a time that is not above zero, or what is not true or false.
+    """
+
+    max_leases_to_steal_at_one_time: int = 4
+    hand_over_timeout: timedelta | None = None
+    steal: bool = True
+
+    def __post_init__(self) -> None:
+        number: object = self.max_leases_to_steal_at_one_time
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            problem = "is not a whole number above zero"
+            raise SettingsError("max_leases_to_steal_at_one_time", number, problem, "Give 1 or more")
+        positive("hand_over_timeout", self.hand_over_timeout)
+        steal: object = self.steal
+        if not isinstance(steal, bool):
+            raise SettingsError("steal", self.steal, "is not true or false", "Give True or False")
 
 
 def check_concurrent_leases(value: object, max_leases: int | None) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 
 from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.acquisition import after_completion
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.creation import Creation
 from airflow_coordination.leases.documents import encode_progress
@@ -37,7 +38,7 @@ from airflow_coordination.leases.supply import (
     Supplier,
 )
 from airflow_coordination.leases.wanting import Wanting
-from airflow_coordination.leases.writes import Answer, End
+from airflow_coordination.leases.writes import End
 
 _COUNTED: Final = {
     Outcome.CLOSED: Metric.CLOSED,

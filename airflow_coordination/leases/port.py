@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -15,13 +16,10 @@ from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
-    Answer,
     Create,
     End,
     FencedWrite,
-    FusedAnswer,
     KnownAcquisition,
-    PauseAnswer,
     Place,
     SetPause,
     Sweep,

@@ -11,6 +11,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
     OutcomeUnknownError,
@@ -25,7 +26,7 @@ from airflow_coordination.leases.lease import Chain
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import Answer, ChainWrite
+from airflow_coordination.leases.writes import ChainWrite
 
 T = TypeVar("T")
 Unheard = Callable[[StoreUnavailableError | OutcomeUnknownError], object]

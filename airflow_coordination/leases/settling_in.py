@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.moving import Life, Moving, is_fresh
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.port import pause_holds_after
 from airflow_coordination.leases.status import UNASSIGNED, PartitionStatus
-from airflow_coordination.leases.writes import Answer, Create, NewPartition, Place
+from airflow_coordination.leases.writes import Create, NewPartition, Place
 
 _SECOND: Final = timedelta(seconds=1)
 _FORGOTTEN: Final = ("import", "it was deleted where it comes from; its output is still read")

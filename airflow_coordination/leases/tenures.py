@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from airflow_coordination.leases import accounts
 from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import Block, dump_blocks, merge
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.documents import encode_progress
@@ -27,7 +28,7 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import Answer, Begin, ChainWrite, End, Renew, Save
+from airflow_coordination.leases.writes import Begin, ChainWrite, End, Renew, Save
 
 
 class Tenures:

@@ -1,17 +1,26 @@
-"""How many leases a worker takes now, so that all workers of a source end up with as many (rules: ``streams/shares``).
+"""How many leases a worker takes now, and whom it asks for some, so that all workers of a source end up with as many.
 
-Nothing is taken from a worker that has it: who comes late gets what becomes free.
+The rules are in ``streams/shares``, the steps in ``leases/wanting``.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Membership
-from airflow_coordination.streams.fleet import look_at
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.streams.fleet import Fleet, look_at
 from airflow_coordination.streams.shares import LOOKS, Free, wish
+
+log = logging.getLogger(__name__)
 
 TICK: Final = 10.0
 """Seconds between two looks, jittered (KCL 2.x: the lease taker's interval, twice the failover time)."""
@@ -23,10 +32,11 @@ class Balance:
     """One worker's membership, and its looks at the others.
 
     At its first look a worker takes one lease, and the rest of its share one tick later: workers that are started
-    within a tick of each other know of each other by then, and share evenly.
+    within a tick of each other know of each other by then, and share evenly. Who comes later asks those who have more.
 
     :param coordinator: in the worker's name, which is the one its leases carry.
     :param capacity: how many leases it can hold at a time.
+    :param options: how it asks the others.
     :param tick: seconds between two looks, before jitter.
     """
 
@@ -34,23 +44,30 @@ class Balance:
         self,
         coordinator: SourceCoordinator,
         capacity: int,
+        options: Balancing | None = None,
         *,
         tick: float = TICK,
         clock: Clock | None = None,
         randomness: Randomness | None = None,
     ) -> None:
         self._coordinator, self._capacity, self._tick = coordinator, capacity, tick
+        self._options = options or Balancing()
+        self._patience = self._options.hand_over_timeout or coordinator.settings.ownership_timeout
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._member: Membership | None = None
         self._ticks, self._looks, self._due = 0, 0, self._clock.monotonic()
         self._since: dict[str, float] = {}
+        self._asked: dict[str, tuple[Partition, float]] = {}
+        """Whose leases were asked for, and until when their owners have time, by this process's clock."""
+        self._in_vain: set[tuple[str, Fence | None]] = set()
+        """The tenures that were not handed over in time, and are not asked for again."""
         self.share = 0
         """How many leases it should hold, as of the last look."""
         self.free = 0
         """How many could be taken, by whomever, at the last look."""
 
     def room(self, mine: int) -> int:
-        """Look at the others, and return how many free leases to take now.
+        """Look at the others, ask for what they have too much, and return how many free leases to take now.
 
         :param mine: how many this worker holds.
         """
@@ -63,13 +80,28 @@ class Balance:
         now = self._clock.monotonic()
         capacity, held = {**fleet.capacity, name: self._capacity}, {**fleet.held, name: mine}
         self.free = len(fleet.free)
-        self.share = type(fleet)(capacity, held, fleet.free).shares[name]
+        self.share = Fleet.shares_of(capacity, held, self.free)[name]
         self._count_look(now, fleet.free, ticks=ticks)
+        self._forget_answered(fleet)
         free = Free(self.free, self._very_old(now), self._looks)
-        take = min(wish(name, held, capacity, free).take, self._capacity - mine)
+        wants = wish(
+            name,
+            held,
+            capacity,
+            free,
+            asked=len(self._asked),
+            max_leases_to_steal_at_one_time=self._options.max_leases_to_steal_at_one_time,
+        )
+        if self._ticks > 1:
+            self._ask(fleet, wants.ask)
+        take = min(wants.take, self._capacity - mine)
         if take > 0 and self._looks >= LOOKS:
             self._looks = 0  # the next one above the share after as many looks again
-        return take if self._ticks > 1 else max(min(take, 1 - mine), 0)
+        if self._ticks == 1:
+            take = max(min(take, 1 - mine), 0)
+        if take >= self.free:
+            self._looks = 0  # nothing is left for the others, whose looks these three are to wait for
+        return take
 
     def may_follow(self, mine: int) -> bool:
         """Return whether a tenure that completes may go on with the next partition: this worker is not above its share.
@@ -79,6 +111,29 @@ class Balance:
         return mine <= self.share
 
     @property
+    def expects(self) -> bool:
+        """Whether others were asked for leases that may still come."""
+        return bool(self._asked)
+
+    def overdue(self) -> Lease | None:
+        """Return a lease that was asked for, not handed over in time, and is taken now; ``None`` when there is none."""
+        now = self._clock.monotonic()
+        for key, (seen, until) in list(self._asked.items()):
+            if now < until:
+                continue
+            if not self._options.steal:
+                del self._asked[key]
+                self._in_vain.add((key, seen.fence))
+                continue
+            lease = self._coordinator.steal(seen)
+            if lease is not None:
+                del self._asked[key]
+                log.warning("Partition %r was not handed over in time; its lease is taken from %s", key, seen.owner)
+                return lease
+            self._asked[key] = seen, now + self._tick  # it is over, which the next look shows, or the clocks differ
+        return None
+
+    @property
     def next_look(self) -> float | None:
         """Seconds until the next tick, ``None`` for who is no member."""
         return None if self._member is None else max(self._due - self._clock.monotonic(), 0.0)
@@ -86,6 +141,7 @@ class Balance:
     def leave(self) -> None:
         """Stop being a member: this worker takes nothing more. Another look joins again."""
         member, self._member = self._member, None
+        self._asked = {}
         if member is not None:
             member.leave()
 
@@ -94,6 +150,21 @@ class Balance:
             self.leave()
         if self._member is None:
             self._member = self._coordinator.join(self._capacity)
+
+    def _ask(self, fleet: Fleet, ask: Mapping[str, int]) -> None:
+        for owner, number in ask.items():
+            known = {(key, seen.fence) for key, (seen, _) in self._asked.items()} | self._in_vain
+            others = [one for one in fleet.leases[owner] if (one.key, one.fence) not in known]
+            self._randomness.shuffle(others)  # two that ask the same owner seldom ask for the same leases
+            marked = (seen for seen in others if self._coordinator.ask(seen, self._patience))
+            for seen in islice(marked, number):
+                self._asked[seen.key] = seen, self._clock.monotonic() + self._patience.total_seconds()
+
+    def _forget_answered(self, fleet: Fleet) -> None:
+        """Forget what was handed over, has ended or was lost, and what others have asked for since."""
+        name = self._coordinator.owner.text
+        wanted = {(one.key, one.fence) for held in fleet.leases.values() for one in held if one.wanted == name}
+        self._asked = {key: one for key, one in self._asked.items() if (key, one[0].fence) in wanted}
 
     def _count_look(self, now: float, free: tuple[str, ...], *, ticks: bool) -> None:
         """Note what is free since when. Looks between two ticks, as a tenure ends, are none of the three."""

@@ -1,4 +1,7 @@
-"""A crew that holds its fair share of a source's leases, and looks for it again and again."""
+"""A crew that holds its fair share of a source's leases, and looks for it again and again.
+
+What others want of its leases, each of its tenures hears by itself (``lease.wanted``).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ log = logging.getLogger(__name__)
 class BalancedCrew(Crew):
     """Takes free leases up to its share, at each tick and whenever a tenure ends.
 
-    It ends when nothing can be acquired and nothing runs. While something is free that others should take, it stays.
+    It ends when nothing can be acquired and nothing runs. While something is free that others should take, or others
+    were asked for some of theirs, it stays.
 
     :param balance: tells how many to take.
     :param supplied: runs the supplier and returns a lease, asked when nothing is free; ``None`` without a supplier.
@@ -60,7 +64,9 @@ class BalancedCrew(Crew):
         begun = 0
         while begun < room and self._begin_one():
             begun += 1
-        if room == 0 and self._goes_on:
+        while len(self._at_work) < self._places and self._begin_by(self._balance.overdue):
+            begun += 1
+        if not (room or begun) and self._goes_on:
             self._begin_or_wait()
         self._were_at_work = len(self._at_work)
 
@@ -79,14 +85,18 @@ class BalancedCrew(Crew):
 
     def _begin_or_wait(self) -> None:
         """Begin what the supplier lists, where nothing is free; wait for the next look where something is."""
-        if self._balance.free:
+        if self._balance.free or self._balance.expects:
             self._idle = True
         elif self._supplied is not None and self._may_follow():
-            self._acquire = self._supplied
-            try:
-                self._begin_one()
-            finally:
-                self._acquire = self._plain
+            self._begin_by(self._supplied)
+
+    def _begin_by(self, acquire: Callable[[], Lease | None]) -> bool:
+        """Begin what is acquired in another way than by the order."""
+        self._acquire = acquire
+        try:
+            return self._begin_one()
+        finally:
+            self._acquire = self._plain
 
     def _begin_one(self) -> bool:
         if not self._budget.take():

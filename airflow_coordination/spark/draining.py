@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from airflow_coordination.leases.concurrency import check_balance, check_concurrent_leases
+from airflow_coordination.leases.concurrency import Balancing, check_balance, check_concurrent_leases
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.lease import Lease
@@ -42,7 +42,9 @@ StoreLike = str | Mapping[str, Any] | PartitionStore
 class Drained:
     """The result of a drain, as numbers of tenures.
 
+    :param handed_over: tenures that another worker has asked for; it goes on from what was saved.
     :param lost: tenures that somebody else ended; nothing of them counts.
+    :param stolen: the same, by a worker that had asked and waited in vain; no error.
     :param keys: the partitions, in the order they were worked on.
     :param errors: key and text for each failure or loss.
     """
@@ -51,7 +53,9 @@ class Drained:
     closed: int = 0
     failed: int = 0
     given_up: int = 0
+    handed_over: int = 0
     lost: int = 0
+    stolen: int = 0
     keys: tuple[str, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
 
@@ -84,6 +88,9 @@ def drain(
     settings: Settings | None = None,
     concurrent_leases: int = 1,
     balance: bool = False,
+    max_leases_to_steal_at_one_time: int = Balancing.max_leases_to_steal_at_one_time,
+    hand_over_timeout: timedelta | None = None,
+    steal: bool = True,
 ) -> Drained:
     """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
 
@@ -105,13 +112,22 @@ def drain(
         its thread only (``pyspark.InheritableThread`` passes that on to threads of its own).
     :param balance: share the source evenly with other drains that have it: each is a worker that can hold
         ``concurrent_leases``, takes one lease at first and its share 10 s later, and looks at the others every 10 s.
-        Nothing is taken from a worker that has it. It needs ``max_leases=None``.
+        Who comes late asks those who have more (``lease.wanted``). It needs ``max_leases=None``.
+    :param max_leases_to_steal_at_one_time: for so many leases it asks at a time.
+    :param hand_over_timeout: so long their owners may finish what they are at; by default the ownership timeout.
+    :param steal: take after that time what was not handed over. Its owner's work since its last save is done again, so
+        give ``False`` where functions neither save nor look at ``lease.wanted``.
     :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
         found under it, and the store knows the source under another one.
     """
     _check_limit(max_leases)
     check_concurrent_leases(concurrent_leases, max_leases)
     check_balance(balance, max_leases)
+    options = Balancing(
+        max_leases_to_steal_at_one_time=max_leases_to_steal_at_one_time,
+        hand_over_timeout=hand_over_timeout,
+        steal=steal,
+    )
     check_distributions()
     root = normal_root(output_root) if output_root is not None else None
     if root is not None:
@@ -127,7 +143,7 @@ def drain(
         )
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if balance:
-            endings = list(_as_balanced_crew(main, driver, supplier, concurrent_leases))
+            endings = list(_as_balanced_crew(main, driver, supplier, concurrent_leases, options))
         elif concurrent_leases == 1:
             endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
         else:
@@ -160,7 +176,7 @@ def _as_crew(
 
 
 def _as_balanced_crew(
-    main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int
+    main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, options: Balancing
 ) -> Iterator[Ended]:
     """Yield the endings of as many tenures at a time as this worker's share allows."""
     coordinator = driver.coordinator
@@ -178,7 +194,7 @@ def _as_balanced_crew(
         main,
         driver,
         coordinator.get_next_partition,
-        Balance(coordinator, places, tick=TICK),
+        Balance(coordinator, places, options, tick=TICK),
         places=places,
         max_leases=None,
         supplied=None if supplier is None else supplied,
@@ -223,7 +239,9 @@ def _summary(endings: list[Ended]) -> Drained:
         closed=counts[Outcome.CLOSED],
         failed=counts[Outcome.FAILED],
         given_up=counts[Outcome.GIVEN_UP],
+        handed_over=counts[Outcome.HANDED_OVER],
         lost=counts[Outcome.LOST],
+        stolen=counts[Outcome.STOLEN],
         keys=tuple(ended.key for ended in endings),
         errors=tuple(
             (ended.key, ended.message or "") for ended in endings if ended.outcome in (Outcome.FAILED, Outcome.LOST)

@@ -15,7 +15,7 @@ from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import CoordinationError, InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.outputs.storage import delete
 from airflow_coordination.spark import shipping
-from airflow_coordination.spark.outcomes import Close, Complete, PartitionOutcome
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.shard_ending import create_children, is_gone
 from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, ShardReader
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 _AFTER: Final = "after"
 _LANDING: Final = "landing"
 _PAUSE: Final = 1.0
+_WANTED: Final = "another worker has asked for this shard, and goes on from where it was saved"
 _TIP_PAUSE: Final = timedelta(minutes=1)
 """After a pass that has read everything: without it, a driver would take the same shard again and again."""
 
@@ -79,7 +80,8 @@ class ShardBatches:
     def outcome(self) -> PartitionOutcome:
         """What the partition function returns after the last batch.
 
-        ``Complete()`` at the end of the shard; otherwise ``Close``, with the progress that is saved.
+        ``Complete()`` at the end of the shard; ``GiveUp`` where another worker has asked for it (``lease.wanted``),
+        which goes on from what was saved; otherwise ``Close``, with the progress that is saved.
 
         :raises InvalidInputError: when the loop over the batches was left before its end: what was published of the
             last batch would be read again.
@@ -94,7 +96,7 @@ class ShardBatches:
         self._stopped = True
 
     def __iter__(self) -> Iterator[ShardBatch]:
-        """Yield batches until the shard ends, ``max_runtime`` is over or :meth:`stop` was called.
+        """Yield batches until the shard ends, ``max_runtime`` is over, :meth:`stop` was called or the lease is wanted.
 
         When the loop comes round, the batch's place and the blocks published meanwhile are saved in one step.
 
@@ -114,10 +116,11 @@ class ShardBatches:
                     break
                 if batch is None and self._landing.seconds < _PAUSE:
                     time.sleep(_PAUSE)
-        self._outcome = Close(self._reopen_after, state=self._state)
+        self._outcome = GiveUp(_WANTED) if self._lease.wanted else Close(self._reopen_after, state=self._state)
 
     def _over(self) -> bool:
-        return self._stopped or (self._until is not None and time.monotonic() >= self._until)
+        late = self._until is not None and time.monotonic() >= self._until
+        return self._stopped or late or self._lease.wanted
 
     def _land(self) -> ShardBatch | None:
         """Let an executor read and write down the next records; ``None`` when there were none."""

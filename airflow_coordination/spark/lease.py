@@ -100,6 +100,11 @@ class PartitionLease:
         return self._lease.chain.expires_at
 
     @property
+    def wanted(self) -> bool:
+        """Whether another worker has asked for this lease: save, and return ``GiveUp(…)``; it goes on from there."""
+        return self._lease.wanted
+
+    @property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks finished since the last save, in their order."""
         return tuple(self._finished)
@@ -130,10 +135,11 @@ class PartitionLease:
             try:
                 self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks, counted)
             except (PartitionNotOwnedError, PartitionNotFoundError) as error:
-                self._refuse(error)
+                self.refused = error
+                self._heartbeat.stop()
                 raise
             saved, self._finished = len(self._finished), []
-        self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=_summary(state))
+        self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=ascii(state)[:200])
 
     def publish(
         self,
@@ -325,10 +331,6 @@ class PartitionLease:
         if error is not None:
             raise error
 
-    def _refuse(self, error: CoordinationError) -> None:
-        self.refused = error
-        self._heartbeat.stop()
-
     def _known(self) -> list[Block]:
         return [*self._lease.chain.partition.staged, *self._finished]
 
@@ -343,7 +345,3 @@ class PartitionLease:
                 store_id = self._coordinator.store.store_id
                 self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
             return self._attempt
-
-
-def _summary(state: object) -> str:
-    return ascii(state)[:200]

@@ -96,7 +96,7 @@ class Ended:
     """The end of a tenure.
 
     :param key: the partition.
-    :param outcome: the kind; *lost* when this driver's ending would not count.
+    :param outcome: the kind; *lost*, or *stolen* by a worker that had asked, when this driver's ending would not count.
     :param message: why, for everything but success.
     :param following: the next lease, acquired in the same step.
     :param stop: the request to stop this driver, or the interrupt that goes on after the ending.
@@ -282,12 +282,17 @@ class _Tenure:
             log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
+        wanted = self._lease.wanted and outcome.retry_after is None
         try:
-            self._driver.coordinator.give_up(self._lease, outcome.retry_after)
+            if wanted:
+                self._driver.coordinator.hand_over(self._lease)
+            else:
+                self._driver.coordinator.give_up(self._lease, outcome.retry_after)
         except CoordinationError as error:
             return self._lost(error, stop)
+        ended = Outcome.HANDED_OVER if wanted else Outcome.GIVEN_UP
         message = without_secrets(str(outcome.reason))[:MAX_ERROR]
-        return Ended(key=self._lease.key, outcome=Outcome.GIVEN_UP, message=message, stop=stop)
+        return Ended(key=self._lease.key, outcome=ended, message=message, stop=stop)
 
     def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
         text = error_text(error)
@@ -302,7 +307,11 @@ class _Tenure:
     def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:
         if isinstance(error, PartitionNotOwnedError | PartitionNotFoundError):
             self._tell("refused", message=str(error))
-        return Ended(key=self._lease.key, outcome=Outcome.LOST, message=str(error), stop=stop)
+        ending = error.ending if isinstance(error, PartitionNotOwnedError) else None
+        stolen = ending is not None and ending.outcome is Outcome.STOLEN
+        return Ended(
+            key=self._lease.key, outcome=Outcome.STOLEN if stolen else Outcome.LOST, message=str(error), stop=stop
+        )
 
     def _stuck(self, reason: BaseException) -> None:
         """End the tenure in the place of a function that does not come back, then leave the process to its owner."""

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, Final, Never
 
 from airflow_coordination.leases import steps
+from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.follow_up import FollowUp, Forget
@@ -26,14 +27,11 @@ from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
-    Answer,
     Create,
     End,
     FencedWrite,
-    FusedAnswer,
     KnownAcquisition,
     NewPartition,
-    PauseAnswer,
     Place,
     SetPause,
     Sweep,

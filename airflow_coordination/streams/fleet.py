@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.streams.shares import shares
 
@@ -18,18 +18,28 @@ class Fleet:
     """One look at the workers of a source.
 
     :param capacity: how many leases each worker that is alive can hold.
-    :param held: how many it holds.
+    :param leases: those that it holds.
     :param free: what can be taken now, as hints, in the acquisition order; not more than all workers can hold.
     """
 
     capacity: Mapping[str, int]
-    held: Mapping[str, int]
+    leases: Mapping[str, tuple[Partition, ...]]
     free: tuple[str, ...]
+
+    @property
+    def held(self) -> dict[str, int]:
+        """How many leases each of them holds."""
+        return {name: len(self.leases[name]) for name in self.capacity}
 
     @property
     def shares(self) -> dict[str, int]:
         """How many leases each of them should hold; see :func:`~.shares.shares`."""
-        return shares(self.capacity, sum(self.held.values()) + len(self.free))
+        return self.shares_of(self.capacity, self.held, len(self.free))
+
+    @staticmethod
+    def shares_of(capacity: Mapping[str, int], held: Mapping[str, int], free: int) -> dict[str, int]:
+        """Return the same for other numbers than those of a look."""
+        return shares(capacity, sum(held.values()) + free)
 
 
 def look_at(coordinator: SourceCoordinator) -> Fleet:
@@ -41,16 +51,16 @@ def look_at(coordinator: SourceCoordinator) -> Fleet:
     :param coordinator: of the source, in whose name nothing is written.
     """
     capacity = {member.owner: member.capacity for member in coordinator.members()}
-    held = Counter(dict.fromkeys(capacity, 0))
+    leases: dict[str, list[Partition]] = {name: [] for name in capacity}
     now = coordinator.store.now()
     after: str | None = None
     while capacity and (page := coordinator.partitions(PartitionStatus.ASSIGNED, after, _PAGE)):
         for one in page:
             alive = one.ownership_timeout is not None and one.ownership_timeout > now
             if alive and one.owner in capacity:
-                held[one.owner] += 1
+                leases[one.owner].append(one)
         if len(page) < _PAGE:
             break
         after = page[-1].key
     free = coordinator.claimable(sum(capacity.values())) if capacity else []
-    return Fleet(capacity, dict(held), tuple(free))
+    return Fleet(capacity, {name: tuple(held) for name, held in leases.items()}, tuple(free))

@@ -1,7 +1,7 @@
 """How many leases each worker should hold, and how it gets there. Leases are counted, not records and not CPU.
 
 Source: KCL 2.x, ``DynamoDBLeaseTaker``, which steals without asking; asking, handing over and stealing after a
-deadline are steps of the protocol, and not decided here.
+deadline are steps of the protocol (``leases/wanting``), and not decided here.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -16,13 +17,10 @@ from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
-    Answer,
     Create,
     End,
     FencedWrite,
-    FusedAnswer,
     KnownAcquisition,
-    PauseAnswer,
     Place,
     SetPause,
     Sweep,

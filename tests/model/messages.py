@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import Block, merge
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.ending_requests import CloseRequest, CompleteRequest
@@ -21,7 +22,6 @@ from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
     Action,
-    Answer,
     ChainWrite,
     Create,
     NewPartition,

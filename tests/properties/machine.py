@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.documents import encode_payload
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
@@ -30,7 +31,6 @@ from airflow_coordination.leases.writes import (
     Act,
     Action,
     Adopt,
-    Answer,
     Begin,
     Create,
     End,

@@ -9,12 +9,13 @@ from itertools import chain, islice
 from typing import Final
 
 from airflow_coordination.leases import steps
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Answer, Retake, Steal, Tenancy
+from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Retake, Steal, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it

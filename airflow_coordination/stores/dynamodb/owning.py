@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from functools import singledispatchmethod
 from typing import Any, Final
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rules import END
 from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import Adopt, Answer, Ask, Begin, End, FencedWrite, Renew, Save
+from airflow_coordination.leases.writes import Adopt, Ask, Begin, End, FencedWrite, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change, Moment

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from airflow_coordination.leases import steps
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import dump_blocks
 from airflow_coordination.leases.rules import ACT, PLACE
-from airflow_coordination.leases.writes import Act, Answer, Place
+from airflow_coordination.leases.writes import Act, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change

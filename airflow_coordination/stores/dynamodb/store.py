@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
@@ -20,13 +21,10 @@ from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Par
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
-    Answer,
     Create,
     End,
     FencedWrite,
-    FusedAnswer,
     KnownAcquisition,
-    PauseAnswer,
     Place,
     Retake,
     SetPause,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer
 from airflow_coordination.leases.clock import Clock
 from airflow_coordination.leases.errors import UnknownParentError
 from airflow_coordination.leases.parents import dump_keys
@@ -13,15 +14,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import Record
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import (
-    AcquireNext,
-    Answer,
-    Create,
-    End,
-    FusedAnswer,
-    NewPartition,
-    Sweep,
-)
+from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition, Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.arrays import of_numbers, of_texts

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.hierarchy import unfinished
 from airflow_coordination.leases.parents import dump_keys
@@ -13,14 +14,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import (
-    AcquireNext,
-    Answer,
-    Create,
-    End,
-    FusedAnswer,
-    NewPartition,
-)
+from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import partition_of

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, from_micros
 from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.follow_up import FollowUp, Forget
@@ -23,16 +24,13 @@ from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
     Adopt,
-    Answer,
     Ask,
     Begin,
     Create,
     End,
     FencedWrite,
-    FusedAnswer,
     KnownAcquisition,
     NewPartition,
-    PauseAnswer,
     Place,
     Renew,
     Save,

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.accounts import Accounts
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.leases.writes import Action, Answer, NewPartition, Place
+from airflow_coordination.leases.writes import Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.conformance.accounting import LARGE
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import Action, Answer
+from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, fence, owner
 
 OWNER_WRITES: dict[str, Callable[[Workbench, Partition], Answer]] = {

@@ -37,8 +37,8 @@ class Wanting:
         seen = held(bench)
         assert bench.ask(seen, ANA).applied
         marked = bench.get("k")
-        mark = {"wanted_by": ANA.text, "wanted_token": seen.token, "wanted_until": bench.clock.now() + MINUTE}
-        assert marked == replace(seen, **mark)
+        until = bench.clock.now() + MINUTE
+        assert marked == replace(seen, wanted_by=ANA.text, wanted_token=seen.token, wanted_until=until)
         assert (seen.wanted, marked.wanted) == (None, ANA.text)
 
     def test_the_owner_hears_of_it_with_its_next_renewal(self, bench: Workbench) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_coordination.leases import accounts
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.documents import encode_payload, encode_progress
@@ -24,7 +25,6 @@ from airflow_coordination.leases.writes import (
     Act,
     Action,
     Adopt,
-    Answer,
     Ask,
     Begin,
     Create,

@@ -18,10 +18,11 @@ from airflow_coordination.leases import (
     PartitionStatus,
     SourceCoordinator,
 )
+from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.writes import Answer, OwnerWrite, Renew
+from airflow_coordination.leases.writes import OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import CoordinationError, Outcome, SourceCoordinator
+from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -13,15 +14,29 @@ from airflow_coordination.testing.clock import FakeClock
 class Worker:
     """Takes what its balance allows."""
 
-    def __init__(self, store, name, clock, capacity=12):
+    def __init__(self, store, name, clock, capacity=12, **options):
         self.coordinator = SourceCoordinator(store, "flights", name, ownership_timeout=timedelta(minutes=1))
-        self.balance = Balance(self.coordinator, capacity, clock=clock)
+        self.balance = Balance(self.coordinator, capacity, Balancing(**options), clock=clock)
         self.leases = []
 
     def look(self):
         room = self.balance.room(len(self.leases))
         self.leases += [self.coordinator.get_next_partition() for _ in range(room)]
         return room
+
+    def renew(self):
+        """Renew all leases, and return how many of them are wanted."""
+        self.leases = [self.coordinator.renew(lease) for lease in self.leases]
+        return sum(lease.wanted for lease in self.leases)
+
+    def hand_over(self, number=99):
+        for lease in [lease for lease in self.leases if lease.wanted][:number]:
+            self.coordinator.hand_over(lease)
+            self.leases.remove(lease)
+
+    def steal(self):
+        while (lease := self.balance.overdue()) is not None:
+            self.leases.append(lease)
 
 
 @pytest.fixture
@@ -30,9 +45,14 @@ def clock():
 
 
 @pytest.fixture
-def hire(clock, monkeypatch):
+def store_clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def hire(clock, store_clock, monkeypatch):
     monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
-    store = InMemoryStore(clock=FakeClock())  # leases do not run out while the workers' clock goes on
+    store = InMemoryStore(clock=store_clock)  # leases do not run out while the workers' clock goes on
     store.setup()
     SourceCoordinator(store, "flights", "creates").create_partitions([f"{number:02}" for number in range(12)])
     return lambda name, **given: Worker(store, name, clock, **given)
@@ -106,3 +126,108 @@ def test_who_has_left_leaves_all_to_the_others(hire, clock):
     assert two.balance.next_look is None
     clock.advance(13)
     assert one.look() == 10
+
+
+@pytest.fixture
+def late(hire, clock):
+    """Return one worker that has everything, and one that came when nothing was left, and has asked."""
+    one, two = hire("one"), hire("two", hand_over_timeout=timedelta(seconds=30))
+    one.look()
+    clock.advance(13)
+    one.look()
+    two.look()
+    assert one.renew() == 0, "nobody asks at a first look"
+    clock.advance(13)
+    assert two.look() == 0
+    return one, two
+
+
+def test_who_comes_late_asks_for_four_at_a_time(late, clock):
+    one, two = late
+    assert (one.renew(), two.balance.expects) == (4, True)
+    clock.advance(13)
+    two.look()
+    assert one.renew() == 6, "up to half of the difference"
+    clock.advance(13)
+    two.look()
+    assert one.renew() == 6
+
+
+def test_what_is_handed_over_is_taken_by_who_has_asked(late, clock):
+    one, two = late
+    one.renew()
+    one.hand_over()
+    assert one.look() == 0, "it has its share"
+    assert two.look() == 4
+    clock.advance(13)
+    two.look()
+    one.renew()
+    one.hand_over()
+    clock.advance(13)
+    assert (two.look(), len(one.leases), len(two.leases)) == (2, 6, 6)
+    clock.advance(13)
+    assert (two.look(), two.balance.expects, one.renew()) == (0, False, 0), "nothing moves any more"
+
+
+def test_what_is_not_handed_over_in_time_is_stolen(late, clock, store_clock):
+    one, two = late
+    clock.advance(29)
+    two.steal()
+    assert two.leases == []
+    clock.advance(2)
+    store_clock.advance(31)
+    assert one.renew() == 4, "it hears of it, and does nothing"
+    two.steal()
+    assert len(two.leases) == 4
+    assert [_ending(one, lease) for lease in one.leases].count(Outcome.STOLEN) == 4
+
+
+def _ending(worker, lease):
+    now = worker.coordinator.partition(lease.key).ending_of(lease.fence)
+    return now and now.outcome
+
+
+def test_who_may_not_steal_asks_each_owner_once(hire, clock, store_clock):
+    one, two = hire("one"), hire("two", steal=False, hand_over_timeout=timedelta(seconds=10))
+    one.look()
+    clock.advance(13)
+    one.look()
+    two.look()
+    for _ in range(3):
+        clock.advance(13)
+        two.look()
+        assert two.balance.expects
+        clock.advance(11)
+        store_clock.advance(11)
+        one.renew()
+        two.steal()
+        assert (two.leases, two.balance.expects) == ([], False)
+    clock.advance(13)
+    two.look()
+    assert not two.balance.expects, "all twelve were asked for in vain"
+
+
+def test_while_the_clocks_differ_it_waits_for_the_stores(late, clock, store_clock):
+    one, two = late
+    clock.advance(31)
+    two.steal()
+    assert (two.leases, two.balance.expects) == ([], True)
+    store_clock.advance(31)
+    one.renew()
+    clock.advance(13)
+    two.steal()
+    assert len(two.leases) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"max_leases_to_steal_at_one_time": 0}, "max_leases_to_steal_at_one_time"),
+        ({"max_leases_to_steal_at_one_time": True}, "max_leases_to_steal_at_one_time"),
+        ({"hand_over_timeout": timedelta(0)}, "hand_over_timeout"),
+        ({"steal": "no"}, "steal"),
+    ],
+)
+def test_options_that_make_no_sense(options, named):
+    with pytest.raises(CoordinationError, match=named):
+        Balancing(**options)
