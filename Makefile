@@ -16,7 +16,7 @@ FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis
 # Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
 NOT_FAST := --ignore tests/unit --ignore tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
-TIMED := tests/system tests/browser tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py
+TIMED := tests/system tests/browser tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
 
 .PHONY: help
 help: ## Show what there is to make

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
@@ -12,13 +12,16 @@ from airflow_coordination.leases.errors import SettingsError
 MOST_CONCURRENT_LEASES: Final = 32
 """Each is a thread of the driver and two that renew; with more, another Spark application is the better place."""
 
+AT_ONE_TIME: Final = 4
+"""For how many leases of others a worker asks at a time (KCL: ``maxLeasesToStealAtOneTime``, there 1, so that a late
+worker waits long)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balancing:
     """How a worker gets its share of leases that others hold.
 
-    :param max_leases_to_steal_at_one_time: for so many it asks at a time (KCL: the same name; there 1, so that a late
-        worker waits long).
+    :param max_leases_to_steal_at_one_time: for so many it asks at a time.
     :param hand_over_timeout: so long their owners may finish what they are at; ``None`` = the ownership timeout (KCL:
         ``gracefulLeaseHandoffTimeoutMillis``).
     :param steal: whether it takes after that time what was not handed over; what their owners have done since their
@@ -26,7 +29,7 @@ class Balancing:
     :raises SettingsError: for a number below 1, a time that is not above zero, or what is not true or false.
     """
 
-    max_leases_to_steal_at_one_time: int = 4
+    max_leases_to_steal_at_one_time: int = AT_ONE_TIME
     hand_over_timeout: timedelta | None = None
     steal: bool = True
 
@@ -57,16 +60,23 @@ def check_concurrent_leases(value: object, max_leases: int | None) -> int:
     return value
 
 
-def check_balance(value: object, max_leases: int | None) -> bool:
-    """Return whether a worker shares its source evenly with others, if it can.
+def balancing(balance: object, max_leases: int | None, **options: Any) -> Balancing | None:
+    """Return how a worker shares its source with others, ``None`` when it does not.
 
-    :param value: what was given.
+    :param balance: whether it does.
     :param max_leases: how many leases it works under in all; a worker with a share has no such number.
-    :raises SettingsError: for what is not true or false, or together with ``max_leases``.
+    :param options: of :class:`Balancing`.
+    :raises SettingsError: for what is not true or false, together with ``max_leases``, or for options that make no
+        sense, or change nothing.
     """
-    if not isinstance(value, bool):
-        raise SettingsError("balance", value, "is not true or false", "Give True, or leave it out")
-    if value and max_leases is not None:
+    if not isinstance(balance, bool):
+        raise SettingsError("balance", balance, "is not true or false", "Give True, or leave it out")
+    if balance and max_leases is not None:
         problem = f"cannot be had with max_leases={max_leases}: who stops after so many holds no share"
-        raise SettingsError("balance", value, problem, "Give max_leases=None, or leave balance out")
-    return value
+        raise SettingsError("balance", balance, problem, "Give max_leases=None, or leave balance out")
+    given = Balancing(**options)
+    for option in fields(given):
+        value = getattr(given, option.name)
+        if not balance and value != option.default:
+            raise SettingsError(option.name, value, "changes nothing without balance=True", "Give balance=True, too")
+    return given if balance else None

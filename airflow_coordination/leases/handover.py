@@ -10,8 +10,9 @@ import base64
 import json
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
+from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.settings import DURATIONS, Settings
@@ -73,6 +74,7 @@ class HandOver:
     :param task_pid: the task's process on the same host: while it lives, a driver whose JVM dies has failed.
         ``None`` for a driver elsewhere, whose JVM nobody but its cluster ends.
     :param concurrent_leases: how many leases it works under at a time.
+    :param balance: how it shares the source with other workers, ``None`` when it does not.
     :param retaken: partitions and fences of further tenures that it goes on with, from an earlier try of the task.
     """
 
@@ -88,6 +90,7 @@ class HandOver:
     max_runtime: float | None = None
     task_pid: int | None = None
     concurrent_leases: int = 1
+    balance: Balancing | None = None
     retaken: tuple[tuple[str, Fence], ...] = ()
 
     def to_json(self) -> str:
@@ -98,12 +101,16 @@ class HandOver:
         if self.concurrent_leases == 1 and not self.retaken:
             for name in _NEWER_FIELDS:
                 del fields[name]
+        if self.balance is None:
+            del fields["balance"]
+        else:
+            fields["balance"] |= {"hand_over_timeout": _in_seconds(self.balance.hand_over_timeout)}
         settings = fields["settings"]
         for name in _NEWER:
             if settings[name] == getattr(_DEFAULTS, name):
                 del settings[name]
         for name, value in settings.items():
-            settings[name] = value.total_seconds() if isinstance(value, timedelta) else value
+            settings[name] = _in_seconds(value)
         return json.dumps(fields)
 
     @classmethod
@@ -119,8 +126,23 @@ class HandOver:
                 settings[name] = None if settings[name] is None else timedelta(seconds=settings[name])
             fence = Fence.parse(fields.pop("fence"))
             retaken = tuple((key, Fence.parse(text)) for key, text in fields.pop("retaken", ()))
-            return cls(fence=fence, settings=Settings(**settings), retaken=retaken, **fields)
+            return cls(
+                fence=fence, settings=Settings(**settings), retaken=retaken, balance=_balancing(fields), **fields
+            )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SettingsError(
                 HANDOVER_VARIABLE, text, f"is no hand-over ({error})", "Submit through LeasedSparkSubmitOperator"
             ) from error
+
+
+def _in_seconds(value: Any) -> Any:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+def _balancing(fields: dict[str, Any]) -> Balancing | None:
+    """Take the balancing out of the fields of a hand-over."""
+    given = fields.pop("balance", None)
+    if given is None:
+        return None
+    seconds = given.pop("hand_over_timeout")
+    return Balancing(hand_over_timeout=None if seconds is None else timedelta(seconds=seconds), **given)

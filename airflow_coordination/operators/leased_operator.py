@@ -13,10 +13,11 @@ from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
-from airflow_coordination.leases.concurrency import check_concurrent_leases
+from airflow_coordination.leases.concurrency import AT_ONE_TIME, balancing, check_concurrent_leases
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.settings import check_way_out
 from airflow_coordination.submission.labels import show_partition
@@ -45,6 +46,12 @@ class LeasedOperator(TextFields):
     :param concurrent_leases: how many partitions it works on at a time, in as many threads of that application, which
         share its executors: 1 to 32, not more than ``max_leases``. The hint is for the first; the others take what
         comes next. A retry takes all that the try before held.
+    :param balance: share the source evenly with other tasks that have it: take over from the dead, hand over to who
+        comes late, and ask others for leases where nothing is free. It needs ``max_leases=None``.
+    :param max_leases_to_steal_at_one_time: for so many leases it asks at a time.
+    :param hand_over_timeout: so long their owners may finish what they are at (timedelta or seconds); by default the
+        ownership timeout.
+    :param steal: whether it takes after that time what was not handed over.
     :param max_runtime: it starts no further one after this time (timedelta or seconds).
     :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire. It succeeds in any
         case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
@@ -73,6 +80,10 @@ class LeasedOperator(TextFields):
         output_root: str | None = None,
         max_leases: int | None = 1,
         concurrent_leases: int = 1,
+        balance: bool = False,
+        max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
+        hand_over_timeout: timedelta | float | None = None,
+        steal: bool = True,
         max_runtime: timedelta | float | None = None,
         on_empty: str = "success",
         on_clear: str = "explain",
@@ -101,6 +112,13 @@ class LeasedOperator(TextFields):
             raise SettingsError("on_clear", on_clear, problem, "Use `airflow coordination reset`, or max_leases=1")
         self.max_leases = max_leases
         self.concurrent_leases = check_concurrent_leases(concurrent_leases, max_leases)
+        self.balancing = balancing(
+            balance,
+            max_leases,
+            max_leases_to_steal_at_one_time=max_leases_to_steal_at_one_time,
+            hand_over_timeout=time_given("hand_over_timeout", hand_over_timeout),
+            steal=steal,
+        )
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
         self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))
@@ -145,7 +163,7 @@ class LeasedOperator(TextFields):
         :param adopted: the lease of a driver that outlived the try before.
         :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
         """
-        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases)
+        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases, self.balancing)
         found = adopted or choice.choose(context["ti"].try_number)
         if found is None:
             coordinator.check_known()  # a misspelt source has nothing to acquire either

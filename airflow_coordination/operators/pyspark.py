@@ -105,6 +105,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
                     most=self.max_leases,
                     max_runtime=self.max_runtime,
                     killed=lambda: self._killed,
+                    balance=self.balancing,
                 )
         show_partition(self._context, reports.tenures.label)
         reports.conclude(coordinator, stop)

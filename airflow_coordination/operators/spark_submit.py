@@ -137,5 +137,6 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
             max_runtime=self.max_runtime,
             task_pid=task_pid,
             concurrent_leases=self.concurrent_leases,
+            balance=self.balancing,
             retaken=tuple((each.key, each.fence) for each in further),
         )

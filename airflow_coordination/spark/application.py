@@ -28,6 +28,8 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.spark.balance import Balance
+from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.spark.error_text import error_text
@@ -146,7 +148,7 @@ class _Driver:
             why_stopped=parent.why,
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
-        if handover.concurrent_leases > 1:
+        if handover.concurrent_leases > 1 or handover.balance is not None:
             code = self._work_as_crew(driver, until)
         else:
             code = _exit_code(
@@ -158,15 +160,21 @@ class _Driver:
 
     def _work_as_crew(self, driver: DriverContext, until: float | None) -> int:
         """Work through several tenures at a time, and return the exit code."""
-        handover = self._handover
-        crew = Crew(
-            self._function,
-            driver,
-            self._acquire,
-            places=handover.concurrent_leases,
-            max_leases=handover.max_leases,
-            until=until,
-        )
+        handover, coordinator = self._handover, self._coordinator
+        places, most = handover.concurrent_leases, handover.max_leases
+        if handover.balance is None:
+            crew = Crew(self._function, driver, self._acquire, places=places, max_leases=most, until=until)
+        else:
+            crew = BalancedCrew(
+                self._function,
+                driver,
+                coordinator.get_next_partition,
+                Balance(coordinator, places, handover.balance),
+                places=places,
+                max_leases=most,
+                until=until,
+                held=self._handed_over,
+            )
         endings = self._heard(crew.run())
         code = _exit_code(endings)
         counts = Counter(str(ended.outcome) for ended in endings)
@@ -191,7 +199,11 @@ class _Driver:
         return heard
 
     def _acquire(self) -> Lease | None:
-        """Return the handed-over tenure first, and further partitions after it."""
+        """Return the handed-over tenures first, and further partitions after them."""
+        return self._handed_over() or self._coordinator.get_next_partition()
+
+    def _handed_over(self) -> Lease | None:
+        """Return the next of the tenures that the task has begun."""
         if self._first:
             self._first = False
             return self._coordinator.begin(self._handover.key, self._handover.fence)
@@ -201,7 +213,7 @@ class _Driver:
                 return self._coordinator.begin(key, fence)
             except (PartitionNotOwnedError, PartitionNotFoundError) as error:  # it concerns none of the others
                 log.warning("%s", error)
-        return self._coordinator.get_next_partition()
+        return None
 
     def _tell_address(self, spark: Any) -> None:
         """Tell the task, and every lease from now on, where this Spark application can be watched."""

@@ -84,17 +84,13 @@ class Balance:
         self._count_look(now, fleet.free, ticks=ticks)
         self._forget_answered(fleet)
         free = Free(self.free, self._very_old(now), self._looks)
-        wants = wish(
-            name,
-            held,
-            capacity,
-            free,
-            asked=len(self._asked),
-            max_leases_to_steal_at_one_time=self._options.max_leases_to_steal_at_one_time,
-        )
-        if self._ticks > 1:
+        take = min(wish(name, held, capacity, free).take, self._capacity - mine)
+        if ticks and self._ticks > 1 and take == self.free:  # nothing is free then
+            most = self._options.max_leases_to_steal_at_one_time
+            held[name] += take
+            number = len(self._asked)
+            wants = wish(name, held, capacity, Free(), asked=number, max_leases_to_steal_at_one_time=most)
             self._ask(fleet, wants.ask)
-        take = min(wants.take, self._capacity - mine)
         if take > 0 and self._looks >= LOOKS:
             self._looks = 0  # the next one above the share after as many looks again
         if self._ticks == 1:
@@ -102,6 +98,20 @@ class Balance:
         if take >= self.free:
             self._looks = 0  # nothing is left for the others, whose looks these three are to wait for
         return take
+
+    def first(self) -> Lease | None:
+        """Return a lease to begin with, ``None`` when there is none to be had; waits for what others are asked for."""
+        try:
+            while True:
+                if self.room(0) and (lease := self._coordinator.get_next_partition()) is not None:
+                    return lease
+                if (lease := self.overdue()) is not None:
+                    return lease
+                if not (self.free or self.expects or self._ticks == 1):
+                    return None
+                self._clock.sleep(self.next_look or 0)
+        finally:
+            self.leave()
 
     def may_follow(self, mine: int) -> bool:
         """Return whether a tenure that completes may go on with the next partition: this worker is not above its share.

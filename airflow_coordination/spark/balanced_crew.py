@@ -26,6 +26,7 @@ class BalancedCrew(Crew):
 
     :param balance: tells how many to take.
     :param supplied: runs the supplier and returns a lease, asked when nothing is free; ``None`` without a supplier.
+    :param held: returns the leases that it begins with, whatever its share is, one after the other.
     """
 
     def __init__(
@@ -39,9 +40,10 @@ class BalancedCrew(Crew):
         max_leases: int | None,
         until: float | None = None,
         supplied: Callable[[], Lease | None] | None = None,
+        held: Callable[[], Lease | None] | None = None,
     ) -> None:
         super().__init__(function, driver, acquire, places=places, max_leases=max_leases, until=until)
-        self._balance, self._plain, self._supplied = balance, acquire, supplied
+        self._balance, self._plain, self._supplied, self._held = balance, acquire, supplied, held
         self._were_at_work = 0
 
     def run(self) -> Iterator[Ended]:
@@ -52,6 +54,9 @@ class BalancedCrew(Crew):
             self._balance.leave()
 
     def _fill(self) -> None:
+        while self._held is not None and self._goes_on and self._begin_by(self._held):
+            pass
+        self._held = None
         if not self._goes_on or not self._budget.take():
             self._idle = False
             self._balance.leave()  # it takes nothing more: the others need not leave anything for it

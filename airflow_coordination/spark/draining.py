@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from airflow_coordination.leases.concurrency import Balancing, check_balance, check_concurrent_leases
+from airflow_coordination.leases.concurrency import AT_ONE_TIME, Balancing, balancing, check_concurrent_leases
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.lease import Lease
@@ -88,7 +88,7 @@ def drain(
     settings: Settings | None = None,
     concurrent_leases: int = 1,
     balance: bool = False,
-    max_leases_to_steal_at_one_time: int = Balancing.max_leases_to_steal_at_one_time,
+    max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
     hand_over_timeout: timedelta | None = None,
     steal: bool = True,
 ) -> Drained:
@@ -122,8 +122,9 @@ def drain(
     """
     _check_limit(max_leases)
     check_concurrent_leases(concurrent_leases, max_leases)
-    check_balance(balance, max_leases)
-    options = Balancing(
+    options = balancing(
+        balance,
+        max_leases,
         max_leases_to_steal_at_one_time=max_leases_to_steal_at_one_time,
         hand_over_timeout=hand_over_timeout,
         steal=steal,
@@ -142,7 +143,7 @@ def drain(
             settings=settings,
         )
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
-        if balance:
+        if options is not None:
             endings = list(_as_balanced_crew(main, driver, supplier, concurrent_leases, options))
         elif concurrent_leases == 1:
             endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))

@@ -13,10 +13,9 @@ from airflow_coordination.streams.lineage import InconsistentListingError, Linea
 from airflow_coordination.streams.plan import NewLease, first, plan
 from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
 from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange, Shard
-from airflow_coordination.streams.shares import AT_ONE_TIME, LOOKS, Free, Wish, shares, wish
+from airflow_coordination.streams.shares import LOOKS, Free, Wish, shares, wish
 
 __all__ = [
-    "AT_ONE_TIME",
     "CLEAN_AFTER",
     "CONFIDENCE",
     "LOOKS",

@@ -11,11 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from airflow_coordination.leases.concurrency import AT_ONE_TIME
 from airflow_coordination.leases.errors import InvalidInputError
-
-AT_ONE_TIME: Final = 4
-"""How many leases a worker asks for at a time (KCL: ``maxLeasesToStealAtOneTime``, there 1: a late worker waits
-long)."""
 
 LOOKS: Final = 3
 """After how many looks running at free leases a worker that has its share takes one more."""

@@ -16,7 +16,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.submission.tenure_book import has_begun, is_of_task
-from airflow_coordination.submission.watch import ENDED_BY_OWNER, Watch
+from airflow_coordination.submission.watch import DRIVER_GOES_ON, Watch
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class ClusterWatch(Watch):
         """Note how a tenure ended that the driver has left behind."""
         partition = self._coordinator.partition(key)
         ending = partition.ending_of(fence) if partition is not None else None
-        if ending is not None and ending.outcome in ENDED_BY_OWNER:
+        if ending is not None and ending.outcome in DRIVER_GOES_ON:
             self.tenures.ended(key, ending.outcome)
 
     def _end_if_taken(self, partition: Partition, fence: Fence) -> None:
@@ -137,5 +137,5 @@ class ClusterWatch(Watch):
                 self.tenures.began(partition.key, *following)
                 self._end_if_taken(partition, *following)
                 return
-        if ending is None or ending.outcome not in ENDED_BY_OWNER:
+        if ending is None or ending.outcome not in DRIVER_GOES_ON:
             self._lose(PartitionNotOwnedError(partition.key, fence, partition.fence, ending, partition.owner))

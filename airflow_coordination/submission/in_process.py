@@ -11,8 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases import CoordinationError, Fence, Lease, Outcome, SourceCoordinator
+from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.spark import GiveUp
+from airflow_coordination.spark.balance import Balance
+from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import work_through
@@ -84,6 +87,7 @@ def work_in_process(
     most: int | None,
     max_runtime: float | None,
     killed: Callable[[], bool],
+    balance: Balancing | None = None,
 ) -> BaseException | None:
     """Call ``function(spark, lease)`` for one partition after the other, or for several at a time.
 
@@ -93,21 +97,32 @@ def work_in_process(
     :param most: how many partitions at most, ``None`` for all there are.
     :param max_runtime: seconds after which no further partition is begun.
     :param killed: whether Airflow ends the task: then no further function is called.
+    :param balance: how it shares the source with other workers, ``None`` when it does not.
     :return: why the work was stopped, ``None`` if it was not.
     """
     leases = list(held)
 
-    def acquire() -> Lease | None:
-        if leases:
-            return leases.pop(0)
+    def begun() -> Lease | None:
+        return leases.pop(0) if leases else None
+
+    def another() -> Lease | None:
         return None if killed() else driver.coordinator.get_next_partition()
+
+    def acquire() -> Lease | None:
+        return begun() or another()
 
     def call(spark: Any, lease: Any) -> Any:
         return GiveUp(_KILLED) if killed() else function(spark, lease)
 
     until = None if max_runtime is None else time.monotonic() + max_runtime
-    if places > 1:
-        stopped = _as_crew(Crew(call, driver, acquire, places=places, max_leases=most, until=until), driver, leases)
+    crew: Crew | None = None
+    if balance is not None:
+        shares = Balance(driver.coordinator, places, balance)
+        crew = BalancedCrew(call, driver, another, shares, places=places, max_leases=most, until=until, held=begun)
+    elif places > 1:
+        crew = Crew(call, driver, acquire, places=places, max_leases=most, until=until)
+    if crew is not None:
+        stopped = _as_crew(crew, driver, leases)
     else:
         *_, last = work_through(call, driver, acquire, most, until)
         stopped = last.stop

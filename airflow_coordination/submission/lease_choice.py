@@ -16,8 +16,10 @@ from airflow_coordination.leases import (
     PartitionStatus,
     SourceCoordinator,
 )
+from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.leases.remedies import command
+from airflow_coordination.spark.balance import Balance
 from airflow_coordination.submission.task_memory import TaskMemory
 
 if TYPE_CHECKING:
@@ -46,13 +48,21 @@ class LeaseChoice:
     :param hint: from the sensor, or a key, or ``None``.
     :param on_clear: ``explain`` or ``reset``: what clearing a finished instance does.
     :param places: how many leases the task may work under at a time.
+    :param balance: how it shares the source with other workers: then the hint is left alone, and where nothing is free
+        others are asked for a lease.
     """
 
     def __init__(
-        self, coordinator: SourceCoordinator, memory: TaskMemory, hint: str | None, on_clear: str, places: int = 1
+        self,
+        coordinator: SourceCoordinator,
+        memory: TaskMemory,
+        hint: str | None,
+        on_clear: str,
+        places: int = 1,
+        balance: Balancing | None = None,
     ) -> None:
         self._coordinator, self._memory, self._hint, self._on_clear = coordinator, memory, hint, on_clear
-        self._places = places
+        self._places, self._balance = places, balance
         self.further: list[Lease] = []
         """What else the try before held, up to the number of places."""
 
@@ -71,6 +81,8 @@ class LeaseChoice:
             if retaken:
                 first, *self.further = retaken
                 return first
+        if self._balance is not None:
+            return Balance(self._coordinator, self._places, self._balance).first()
         if recalled is None:
             return self._coordinator.get_next_partition(hint=self._hint)
         key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])

@@ -15,7 +15,7 @@ from airflow_coordination.leases.errors import shown
 from airflow_coordination.submission.cluster_driver import ClusterDriver
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import has_begun
-from airflow_coordination.submission.watch import ENDED_BY_OWNER
+from airflow_coordination.submission.watch import DRIVER_GOES_ON
 
 log = logging.getLogger(__name__)
 
@@ -120,4 +120,4 @@ class Reattachment:
         if recalled is None or partition is None:
             return True
         ending = partition.ending_of(Fence.parse(recalled["fence"]))
-        return ending is None or ending.outcome not in ENDED_BY_OWNER
+        return ending is None or ending.outcome not in DRIVER_GOES_ON

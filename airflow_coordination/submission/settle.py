@@ -29,6 +29,8 @@ from airflow_coordination.submission.tenure_book import TenureBook, has_begun, i
 log = logging.getLogger(__name__)
 
 MAX_REASON: Final = 1_500
+_WELL: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP, Outcome.HANDED_OVER, Outcome.STOLEN})
+"""Endings after which a task has nothing to complain of; what another worker has taken is that one's now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bo
         return _failed(partition, ending, partition.last_error or "it failed")
     if ending.outcome is Outcome.GIVEN_UP and forced:
         return _failed(partition, ending, "its driver was stopped")
-    if ending.outcome in (Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP):
+    if ending.outcome in _WELL:
         log.info("%s", _told(partition, ending))
         return None
     return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)

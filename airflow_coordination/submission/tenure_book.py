@@ -12,6 +12,10 @@ NAMED: Final = 20
 """So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""
 
 
+_ELSEWHERE: Final = frozenset({Outcome.GIVEN_UP, Outcome.HANDED_OVER, Outcome.STOLEN})
+"""Endings of what others go on with."""
+
+
 def has_begun(partition: Partition) -> bool:
     """Return whether a driver of ours works under the partition's tenure: its first write tells, a renewal does not."""
     return partition.last_op != partition.nonce
@@ -62,7 +66,7 @@ class TenureBook:
         if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
             self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
             self._done.append(key)
-        elif outcome is not Outcome.GIVEN_UP:
+        elif outcome not in _ELSEWHERE:
             self._failed[key] = fence
 
     @property

@@ -22,7 +22,10 @@ from airflow_coordination.submission.tenure_book import TenureBook
 log = logging.getLogger(__name__)
 
 _TICK: Final = 0.5
-ENDED_BY_OWNER: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.FAILED, Outcome.GIVEN_UP})
+DRIVER_GOES_ON: Final = frozenset(
+    {Outcome.COMPLETED, Outcome.CLOSED, Outcome.FAILED, Outcome.GIVEN_UP, Outcome.HANDED_OVER, Outcome.STOLEN}
+)
+"""Endings of its own, and of a lease that another worker took: it hears of that itself, and works on others."""
 
 
 class SupervisorGoneError(CoordinationError):
@@ -127,7 +130,7 @@ class Watch:
         if partition is None or partition.held_under(fence) or self.tenures.current != (key, fence):
             return
         ending = partition.ending_of(fence)
-        if ending is None or ending.outcome not in ENDED_BY_OWNER:
+        if ending is None or ending.outcome not in DRIVER_GOES_ON:
             self._lose(PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner))
 
     def _look_at_all(self) -> None:
@@ -146,14 +149,14 @@ class Watch:
     def _loss(self, key: str, fence: Fence) -> CoordinationError | None:
         partition = self._coordinator.partition(key)
         ending = partition.ending_of(fence) if partition is not None else None
-        if partition is None or (ending is not None and ending.outcome in ENDED_BY_OWNER):
+        if partition is None or (ending is not None and ending.outcome in DRIVER_GOES_ON):
             return None
         return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)
 
     def _lost_by_renewal(self, error: CoordinationError) -> None:
         """End the driver, unless it has ended the tenure itself and the task has not heard of it yet."""
         ending = error.ending if isinstance(error, PartitionNotOwnedError) else None
-        if ending is None or ending.outcome not in ENDED_BY_OWNER:
+        if ending is None or ending.outcome not in DRIVER_GOES_ON:
             self._lose(error)
 
     def _lose(self, error: CoordinationError) -> None:

@@ -1,10 +1,12 @@
 """What a driver of the version before makes of a hand-over, and what one of this version does."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from airflow_coordination.leases import Fence, HandOver, Settings, SettingsError
+from airflow_coordination.leases.concurrency import Balancing
 
 BEFORE = {
     *("source", "partition_prefix", "key", "fence", "owner", "settings", "store_id", "output_root"),
@@ -26,6 +28,20 @@ def test_one_lease_at_a_time_says_nothing_that_a_driver_of_before_does_not_know(
 def test_several_at_a_time_and_what_was_retaken_arrive():
     given = handover(max_leases=None, concurrent_leases=3, retaken=(("a", Fence(2, "x")), ("b-1", Fence(7, "y-z"))))
     assert HandOver.from_json(given.to_json()) == given
+
+
+@pytest.mark.parametrize("timeout", [None, timedelta(seconds=90)])
+def test_how_it_shares_with_others_arrives(timeout):
+    balance = Balancing(max_leases_to_steal_at_one_time=2, hand_over_timeout=timeout, steal=False)
+    given = handover(max_leases=None, concurrent_leases=3, balance=balance)
+    assert HandOver.from_json(given.to_json()) == given
+
+
+@pytest.mark.parametrize("balance", [True, {}, {"steal": "x"}, {"hand_over_timeout": None, "more": 1}])
+def test_what_is_no_balance_is_refused(balance):
+    fields = json.loads(handover(concurrent_leases=2).to_json()) | {"balance": balance}
+    with pytest.raises(SettingsError):
+        HandOver.from_json(json.dumps(fields))
 
 
 @pytest.mark.parametrize("retaken", [[["a"]], [["a", "none"]], 5, [["a", 1]]])

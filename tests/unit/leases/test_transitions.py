@@ -19,11 +19,13 @@ from airflow_coordination.leases.writes import (
     Act,
     Action,
     Adopt,
+    Ask,
     Begin,
     Place,
     Renew,
     Retake,
     Save,
+    Steal,
     Sweep,
     Tenancy,
 )
@@ -62,6 +64,13 @@ _STATES: list[tuple[State, Partition | None]] = [
 ]
 
 
+def _stolen(partition: Partition) -> Partition | None:
+    """Return the partition stolen by who has asked for it in time, an hour before its lease runs out."""
+    asked = replace(partition, wanted_by=LATER.text, wanted_token=1, wanted_until=START - HOUR)
+    tenancy = Tenancy(op="op", owner=LATER, timeout=HOUR, max_lost_leases=2)
+    return steps.step(Steal(source="s", key="k", fence=Fence(1, "n"), tenancy=tenancy), asked, START - HOUR)
+
+
 def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partition], Partition | None]]:
     """Yield what may cause an event to a partition that was seen so."""
     base = {"source": "s", "key": "k"}
@@ -72,15 +81,17 @@ def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partitio
         Event.ADOPT: Adopt(**base, fence=fence, owner=LATER),
         Event.BEGIN: Begin(**base, fence=fence, op="op", timeout=HOUR),
         Event.RENEW: Renew(**base, fence=fence, timeout=HOUR),
+        Event.ASK: Ask(**base, fence=fence, by=LATER.text, patience=HOUR),
         Event.SAVE: Save(**base, fence=fence, op="op", prev="n", progress_text=None, staged=(), timeout=HOUR),
     }
     sweep = Sweep(source="s", op="op", limit=1, max_lost_leases=2)
+    sweeps = {Event.RECLAIM: steps.reclaim, Event.SWEEP_REOPEN: steps.reopen}
     if event in owners:
         yield lambda partition: steps.step(owners[event], partition, START)
-    elif event is Event.RECLAIM:
-        yield lambda partition: steps.reclaim(sweep, partition, START)
-    elif event is Event.SWEEP_REOPEN:
-        yield lambda partition: steps.reopen(sweep, partition, START)
+    elif event is Event.STEAL:
+        yield _stolen
+    elif event in sweeps:
+        yield lambda partition: sweeps[event](sweep, partition, START)
     elif event is Event.PLACE:
         for status in PartitionStatus:
             if status is not PartitionStatus.ASSIGNED:
