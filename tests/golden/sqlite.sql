@@ -19,7 +19,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0002', create_op = 'op0002', generation = 'op0002', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0002'
   RETURNING 1
 COMMIT
@@ -34,7 +34,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0003', create_op = 'op0003', generation = 'op0003', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+0s, created_at = T+0s, updated_at = T+0s
   WHERE deleted = 1 AND create_op <> 'op0003'
   RETURNING 1
 (as under: create partitions)
@@ -107,7 +107,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## acquire by a hint that is used up
 UPDATE coordination_partitions
@@ -115,8 +115,8 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND token = 0 AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01'
 (as under: create partitions)
@@ -173,7 +173,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'first' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire
@@ -184,7 +184,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'second' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete and get the next
@@ -251,7 +251,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'third' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire, new ones first
@@ -309,7 +309,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire by key
@@ -326,33 +326,33 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+0s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+0s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## renew
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, confirmed = 1, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012'
-  RETURNING partition_ownership_timeout
+  RETURNING partition_ownership_timeout, CASE WHEN wanted_token = token THEN wanted_by END
 
 ## begin
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, last_op = 'op0013', updated_at = T+0s, owner_details = NULL, due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND last_op = 'op0012'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 
 ## save
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END, last_op = 'op0014', updated_at = T+0s, partition_progress_state = '{"row":1}', staged = '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', due_at = CASE WHEN due_at < T+0s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+0s + 600000000 THEN partition_ownership_timeout ELSE T+0s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND last_op = 'op0013'
-  RETURNING partition_ownership_timeout
+  RETURNING partition_ownership_timeout, CASE WHEN wanted_token = token THEN wanted_by END
 
 ## adopt
 UPDATE coordination_partitions
   SET partition_owner = 'host/dag/run/task/0/2', owner_task = 'dag/run/task/0', owner_try = 2
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0012' AND owner_try <= 2
   RETURNING 1
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05'
 (as under: renew)
@@ -368,7 +368,7 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|retaken|' || 'op0015' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+0s ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0015', last_op = 'op0015', max_lost_leases = 2, max_failures = 5, partition_owner = 'host/dag/run/task/0/3', owner_task = 'dag/run/task/0', owner_try = 3, partition_ownership_timeout = T+0s + 600000000, acquired_at = T+0s, owner_details = NULL, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+0s, ready = NULL, timed = 1, due_at = T+0s + 600000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND source_partition_status = 'ASSIGNED' AND token = 1 AND last_op = 'op0014' AND owner_task = 'dag/run/task/0' AND owner_try < 3 AND lost_leases + 1 < coalesce(max_lost_leases, 2)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete, with blocks of two datasets
@@ -521,7 +521,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete and get the next, just after that
@@ -588,7 +588,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## complete with a block and get the next by hint
@@ -618,7 +618,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+2s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+2s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire an expired lease
@@ -635,7 +635,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## acquire, where something was lost
@@ -700,15 +700,15 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'first' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+662s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+662s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## renew a lease that was taken over
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END, confirmed = 1, due_at = CASE WHEN due_at < T+662s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+662s + 600000000 THEN partition_ownership_timeout ELSE T+662s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0037'
-  RETURNING partition_ownership_timeout
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING partition_ownership_timeout, CASE WHEN wanted_token = token THEN wanted_by END
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12'
 
@@ -756,7 +756,7 @@ DELETE
   RETURNING 1
 
 ## release
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
 (as under: create partitions)
@@ -768,7 +768,7 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_0 = CASE WHEN (token & 7) = 0 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_0 END, ring_1 = CASE WHEN (token & 7) = 1 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_1 END, ring_2 = CASE WHEN (token & 7) = 2 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_2 END, ring_3 = CASE WHEN (token & 7) = 3 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_3 END, ring_4 = CASE WHEN (token & 7) = 4 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_4 END, ring_5 = CASE WHEN (token & 7) = 5 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_5 END, ring_6 = CASE WHEN (token & 7) = 6 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_6 END, ring_7 = CASE WHEN (token & 7) = 7 THEN token || '|' || nonce || '|released|' || 'op0045' || '|' || last_op || '|UNASSIGNED|' || closed_count || '|' || T+1322s ELSE ring_7 END, source_partition_status = 'UNASSIGNED', reopen_at = NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0045', updated_at = T+1322s, token = token + 1, nonce = 'op0045', available_at = CASE WHEN waits_for IS NULL THEN T+1322s ELSE NULL END, rank = 2, ready = CASE WHEN waits_for IS NULL THEN 2 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN waits_for IS NULL THEN ordinal ELSE position END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0044'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'release', 'ada', 'asked', 'op0045'
 (as under: create partitions)
@@ -779,7 +779,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'CLOSED', reopen_at = NULL, available_at = NULL, last_op = 'op0046', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0045'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'park', 'ada', 'asked', 'op0046'
 (as under: create partitions)
@@ -790,7 +790,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CASE WHEN waits_for IS NULL THEN T+1322s ELSE NULL END, rank = 1, failures = 0, lost_leases = 0, last_op = 'op0047', updated_at = T+1322s, ready = CASE WHEN waits_for IS NULL THEN 1 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN waits_for IS NULL THEN T+1322s ELSE position END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'CLOSED' AND token = 2 AND last_op = 'op0046'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'reopen', 'ada', 'asked', 'op0047'
 (as under: create partitions)
@@ -801,7 +801,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CASE WHEN waits_for IS NULL THEN T+1322s ELSE NULL END, rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0048', last_op = 'op0048', updated_at = T+1322s, ready = CASE WHEN waits_for IS NULL THEN 2 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN waits_for IS NULL THEN ordinal ELSE position END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0047'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'reset', 'ada', 'asked', 'op0048'
 (as under: create partitions)
@@ -812,7 +812,7 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 UPDATE coordination_partitions
   SET last_op = 'op0049', updated_at = T+1322s
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0048' AND staged IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'retract', 'ada', 'asked', 'op0049'
 UPDATE coordination_heads
@@ -826,7 +826,7 @@ UPDATE coordination_heads
 UPDATE coordination_partitions
   SET token = token + 1, nonce = 'op0050', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, parents = NULL, waits_for = NULL, awaited_op = NULL, last_op = 'op0050', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 2 AND last_op = 'op0049' AND awaited_op IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'held', T+1322s, 'delete', 'ada', 'asked', 'op0050'
 (as under: create partitions)
@@ -841,7 +841,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, last_op = 'op0051', create_op = 'op0051', generation = 'op0051', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1322s, created_at = T+1322s, updated_at = T+1322s
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0051', create_op = 'op0051', generation = 'op0051', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, ready = 3, parents = NULL, waits_for = NULL, payload = excluded.payload, priority = excluded.priority, ordinal = excluded.ordinal, position = excluded.ordinal, available_at = T+1322s, created_at = T+1322s, updated_at = T+1322s
   WHERE deleted = 1 AND create_op <> 'op0051'
   RETURNING 1
 (as under: create partitions)
@@ -850,62 +850,62 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
 (as under: acquire by a hint that is used up)
 
 ## find by nonce
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND nonce = 'op0000'
 
 ## find by task
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 1 AND owner_task = 'dag/run/task/0'
   ORDER BY source_partition_key
 
 ## page
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0
   ORDER BY source_partition_key LIMIT 5
 
 ## page of UNASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'UNASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of ASSIGNED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'ASSIGNED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of CLOSED
 SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT 5) AS range_0
   UNION ALL
   SELECT *
-  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  FROM (SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT 5) AS range_1
   ORDER BY source_partition_key LIMIT 5
 
 ## page of COMPLETED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > 'day' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT 5
 
 ## page of parked
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND source_partition_status = 'CLOSED' AND reopen_at IS NULL
   ORDER BY source_partition_key LIMIT 5
 
 ## page of CLOSED
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'CLOSED'
   ORDER BY source_partition_key LIMIT 5
@@ -1039,7 +1039,7 @@ SELECT source_identifier, facts
 UPDATE coordination_partitions
   SET partition_ownership_timeout = CASE WHEN partition_ownership_timeout > T+1322s + 600000000 THEN partition_ownership_timeout ELSE T+1322s + 600000000 END, last_op = 'op0053', updated_at = T+1322s, partition_progress_state = '{"row":2}', staged = NULL, accounting = '{"generation":"op0001","over":0,"counts":{"read":3,"delivered_everywhere":2,"dropped:cancelled":1,"owed:search":2,"delivered:search":2,"dead_lettered:search":0,"failed:search":0}}', due_at = CASE WHEN due_at < T+1322s + 300000000 THEN CASE WHEN partition_ownership_timeout > T+1322s + 600000000 THEN partition_ownership_timeout ELSE T+1322s + 600000000 END ELSE due_at END
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0052'
-  RETURNING partition_ownership_timeout
+  RETURNING partition_ownership_timeout, CASE WHEN wanted_token = token THEN wanted_by END
 
 ## complete with a block and its accounting
 (as under: create partitions)
@@ -1119,7 +1119,7 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, last_op = 'op0060', create_op = 'op0060', generation = 'op0060', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0060', create_op = 'op0060', generation = 'op0060', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
   WHERE deleted = 1 AND create_op <> 'op0060'
   RETURNING 1
 INSERT INTO coordination_children (source_identifier, parent_key, child_key)
@@ -1148,7 +1148,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'north' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0061' AND last_op = 'op0061'
   RETURNING source_partition_key
 (as under: create partitions)
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'north'
 (as under: create partitions)
@@ -1178,7 +1178,7 @@ UPDATE coordination_partitions
 (as under: create partitions)
 
 ## its children
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT child_key
   FROM coordination_children
@@ -1199,7 +1199,7 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'south' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0063' AND last_op = 'op0063'
   RETURNING source_partition_key
 (as under: create partitions)
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'south'
 (as under: create partitions)
@@ -1279,15 +1279,15 @@ UPDATE coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-10' AND (ready IS NOT NULL OR timed IN (0, 2) AND due_at <= T+1322s OR source_partition_status = 'ASSIGNED' AND partition_ownership_timeout <= T+1322s AND lost_leases + 1 < coalesce(max_lost_leases, 2)) AND NOT EXISTS (SELECT 1
   FROM coordination_sources
   WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 
 ## explain what waits
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'west'
 SELECT T+1322s
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'east'
 
@@ -1297,14 +1297,14 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 UPDATE coordination_partitions
   SET source_partition_status = 'COMPLETED', reopen_at = NULL, available_at = NULL, rank = 2, failures = 0, lost_leases = 0, last_error = NULL, staged = NULL, awaited_op = NULL, last_op = 'op0068', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'east' AND awaited_op IS NULL AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 0 AND last_op = 'op0066'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)
 (as under: explain what waits)
 (as under: create partitions)
 UPDATE coordination_partitions
   SET source_partition_status = 'COMPLETED', reopen_at = NULL, available_at = NULL, rank = 2, failures = 0, lost_leases = 0, last_error = NULL, staged = NULL, awaited_op = NULL, last_op = 'op0068', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'east' AND deleted = 0 AND source_partition_status = 'UNASSIGNED' AND token = 0 AND last_op = 'op0066'
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'east', T+1322s, 'finish', 'ana', 'golden', 'op0068'
 UPDATE coordination_partitions
@@ -1324,12 +1324,12 @@ UPDATE coordination_partitions
 (as under: create partitions)
 
 ## clean up what the source knows no more
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key > '' AND deleted = 0 AND (source_partition_status <> 'CLOSED' OR reopen_at IS NOT NULL) AND source_partition_status = 'COMPLETED'
   ORDER BY source_partition_key LIMIT 1000
 (as under: explain what waits)
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT child_key
   FROM coordination_children
@@ -1337,7 +1337,7 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
   FROM json_each(parents)
   WHERE value = 'east')
   ORDER BY source_partition_key LIMIT 1000
-SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key IN (SELECT child_key
   FROM coordination_children
@@ -1349,7 +1349,7 @@ SELECT source_identifier, source_partition_key, source_partition_status, payload
 UPDATE coordination_partitions
   SET token = token + 1, nonce = 'op0069', source_partition_status = 'COMPLETED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, parents = NULL, waits_for = NULL, awaited_op = NULL, last_op = 'op0069', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'east' AND deleted = 0 AND source_partition_status = 'COMPLETED' AND token = 0 AND last_op = 'op0068' AND awaited_op IS NULL
-  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op)
   SELECT 'flights|PARTITION', 'east', T+1322s, 'clean up', 'host/dag/run/task/0/1', 'finished, and its source knows it no more', 'op0069'
 (as under: create partitions)
@@ -1372,10 +1372,46 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   WHERE true
   ORDER BY given.place
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
-  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, last_op = 'op0070', create_op = 'op0070', generation = 'op0070', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
+  SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0070', create_op = 'op0070', generation = 'op0070', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
   WHERE deleted = 1 AND create_op <> 'op0070'
   RETURNING 1
 INSERT INTO coordination_children (source_identifier, parent_key, child_key)
   VALUES ('flights|PARTITION', 'east', 'late')
   ON CONFLICT DO NOTHING
+(as under: create partitions)
+
+## ask for a lease
+UPDATE coordination_partitions
+  SET wanted_by = 'host/dag/run/other/0/1', wanted_token = 2, wanted_until = T+1322s + 60000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-11' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0071' AND (wanted_token = 2 AND T+1322s < wanted_until) IS NOT TRUE
+  RETURNING 1
+
+## hand a lease over
+(as under: create partitions)
+INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count, accounting)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, T+1322s, 'handed over', 'op0072', 'UNASSIGNED', 0, NULL, 0, 0, CASE WHEN substr(accounting, 16, length(generation) + 2) = generation || '",' THEN accounting END
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-11' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0071' AND last_op = 'op0071' AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING
+UPDATE coordination_partitions
+  SET ring_2 = '2|op0071|handed over|op0072|op0071|UNASSIGNED|0|' || T+1322s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0072', updated_at = T+1322s, failures = 0, lost_leases = 1, last_error = NULL, rank = 2, available_at = T+1322s + 0, generation = 'op0001', ready = 2, position = ordinal, timed = NULL, due_at = T+1322s + NULL
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-11' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0071' AND last_op = 'op0071'
+  RETURNING source_partition_key
+(as under: create partitions)
+
+## steal a lease
+(as under: create partitions)
+INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count, accounting)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, T+1442s, 'stolen', 'op0074', 'ASSIGNED', closed_count, NULL, 0, 0, CASE WHEN substr(accounting, 16, length(generation) + 2) = generation || '",' THEN accounting END
+  FROM coordination_partitions
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 3 AND nonce = 'op0073' AND T+1442s < partition_ownership_timeout AND wanted_by = 'host/dag/run/other/0/1' AND wanted_token = 3 AND wanted_until <= T+1442s AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND paused = 1) AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING
+UPDATE coordination_partitions
+  SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|stolen|' || 'op0074' || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || T+1442s ELSE ring_7 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = 'op0074', last_op = 'op0074', max_lost_leases = 2, max_failures = 5, partition_owner = 'host/dag/run/other/0/1', owner_task = 'dag/run/other/0', owner_try = 1, partition_ownership_timeout = T+1442s + 600000000, acquired_at = T+1442s, owner_details = NULL, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = T+1442s, ready = NULL, timed = 1, due_at = T+1442s + 600000000
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-12' AND source_partition_status = 'ASSIGNED' AND token = 3 AND nonce = 'op0073' AND T+1442s < partition_ownership_timeout AND wanted_by = 'host/dag/run/other/0/1' AND wanted_token = 3 AND wanted_until <= T+1442s AND NOT EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND paused = 1)
+  RETURNING source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
 (as under: create partitions)

@@ -74,11 +74,11 @@ class Walk:
         self.randomness = Counted()
         self.one = self._coordinator(1)
 
-    def _coordinator(self, try_number: int) -> SourceCoordinator:
+    def _coordinator(self, try_number: int, task: str = "task") -> SourceCoordinator:
         return SourceCoordinator(
             self.store,
             source="flights",
-            owner=f"host/dag/run/task/0/{try_number}",
+            owner=f"host/dag/run/{task}/0/{try_number}",
             settings=Settings(max_lost_leases=2),
             clock=self.clock,
             randomness=self.randomness,
@@ -109,6 +109,7 @@ class Walk:
         self._account()
         self._follow_up()
         self._families()
+        self._want()
 
     def _create(self) -> None:
         self.step("the clock", self.store.now)
@@ -152,6 +153,17 @@ class Walk:
         lease = _got(self.step("complete and get the next, just after that", following, self.lease()))
         name = "complete with a block and get the next by hint"
         self.one.give_up(_got(self.step(name, following, lease, blocks=[CLEAN], hint="day-10")))
+
+    def _want(self) -> None:
+        other, minute = self._coordinator(1, "other"), timedelta(minutes=1)
+        lease = self.lease()
+        self.step("ask for a lease", other.ask, lease.partition, minute)
+        self.step("hand a lease over", self.one.hand_over, lease)
+        lease = self.lease()
+        other.ask(lease.partition, minute)
+        self.clock.advance(minute * 2)
+        self.one.renew(lease)
+        self.one.give_up(_got(self.step("steal a lease", other.steal, lease.partition)))
 
     def _account(self) -> None:
         sinks = {"search": SinkCounts(owed=2, delivered=2)}

@@ -31,6 +31,7 @@ from airflow_coordination.leases.writes import (
     Act,
     Action,
     Adopt,
+    Ask,
     Begin,
     Create,
     End,
@@ -39,6 +40,7 @@ from airflow_coordination.leases.writes import (
     Retake,
     Save,
     SetPause,
+    Steal,
     Sweep,
     Tenancy,
 )
@@ -52,7 +54,7 @@ _examples = itertools.count()
 KEYS = ("a", "b", "c", "d")
 MINUTE = timedelta(minutes=1)
 Store = PartitionStore
-Write = AcquireHinted | Retake | Adopt | Renew | Begin | Save | End
+Write = AcquireHinted | Retake | Steal | Adopt | Renew | Begin | Save | End | Ask
 
 keys = st.sampled_from(KEYS)
 ages = st.sampled_from([0, 0, 0, 0, 1, 2, 5])
@@ -65,12 +67,14 @@ OUTCOMES: dict[Outcome, tuple[PartitionStatus, ...]] = {
     Outcome.CLOSED: (PartitionStatus.CLOSED,),
     Outcome.FAILED: (PartitionStatus.UNASSIGNED, PartitionStatus.CLOSED),
     Outcome.GIVEN_UP: (PartitionStatus.UNASSIGNED,),
+    Outcome.HANDED_OVER: (PartitionStatus.UNASSIGNED,),
 }
 EVENT_OF_OUTCOME = {
     Outcome.COMPLETED: Event.COMPLETE,
     Outcome.CLOSED: Event.CLOSE,
     Outcome.FAILED: Event.FAIL,
     Outcome.GIVEN_UP: Event.GIVE_UP,
+    Outcome.HANDED_OVER: Event.GIVE_UP,
 }
 EVENT_OF_WRITE: dict[type, Event] = {
     AcquireHinted: Event.ACQUIRE,
@@ -79,6 +83,8 @@ EVENT_OF_WRITE: dict[type, Event] = {
     Renew: Event.RENEW,
     Begin: Event.BEGIN,
     Save: Event.SAVE,
+    Ask: Event.ASK,
+    Steal: Event.STEAL,
 }
 
 
@@ -187,10 +193,10 @@ class Machine(RuleBasedStateMachine):
         assert by, f"{old} -> {new} by {events} is not in the state table"
         if before is not None:
             assert after.token >= before.token
-        if by[0] in (Event.ACQUIRE, Event.RETAKE) and after.fence is not None:
+        if by[0] in (Event.ACQUIRE, Event.RETAKE, Event.STEAL) and after.fence is not None:
             assert all(after.token > given.token for given in self.fences[key])
             self.fences[key].append(after.fence)
-        assert not (self.paused and by[0] is Event.ACQUIRE), "acquired while the source is paused"
+        assert not (self.paused and by[0] in (Event.ACQUIRE, Event.STEAL)), "acquired while the source is paused"
         if by[0] in (Event.CREATE, Event.RESET):
             self.closes[key] = 0
         if by[0] is Event.CLOSE:
@@ -303,6 +309,16 @@ class Machine(RuleBasedStateMachine):
             }
             self._send(writes[kind])
 
+    @rule(key=keys, age=ages, by=owners, patience=st.sampled_from([timedelta(microseconds=1), MINUTE]))
+    def ask_for(self, key: str, age: int, by: Any, patience: timedelta) -> None:
+        if (held := self.held(key, age)) and held.fence:
+            self._send(Ask(source=self.source, key=key, fence=held.fence, by=by.text, patience=patience))
+
+    @rule(key=keys, age=ages, by=owners, max_lost=limits)
+    def steal(self, key: str, age: int, by: Any, max_lost: int) -> None:
+        if (held := self.held(key, age)) and held.fence:
+            self._send(Steal(source=self.source, key=key, fence=held.fence, tenancy=self.tenancy(by, max_lost)))
+
     @rule(key=keys, age=ages, progress=st.sampled_from([None, "1", '"\\u0000"']), timeout=minutes)
     def save(self, key: str, age: int, progress: str | None, timeout: timedelta) -> None:
         if (held := self.held(key, age)) and held.fence:
@@ -406,7 +422,7 @@ class Machine(RuleBasedStateMachine):
         elif isinstance(write, Act):
             self.answer(lambda store: store.act(write), shows=True)
             self.observe(Event[write.action.name])
-        elif isinstance(write, AcquireHinted | Retake):
+        elif isinstance(write, AcquireHinted | Retake | Steal):
             self.answer(lambda store: store.acquire(write), shows=True)
             self.observe(event_of(write))
         else:
