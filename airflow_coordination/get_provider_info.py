@@ -24,6 +24,7 @@ def _field(label: str, description: str, **schema: Any) -> dict[str, Any]:
 
 _OPTIONS = {
     "ownership_timeout": _option("Seconds a lease lasts without renewal.", "float", "600"),
+    "renewals_per_lease": _option("How often a lease is renewed while it lasts, at least twice.", "integer", "10"),
     "max_failures": _option("So many failures in a row park a partition until a person acts.", "integer", "5"),
     "max_lost_leases": _option("So many leases lost in a row, without an ending, park a partition.", "integer", "5"),
     "retry_delay": _option("Seconds until a failed partition can be tried again; doubles each time.", "float", "30"),

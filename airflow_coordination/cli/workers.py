@@ -1,4 +1,7 @@
-"""``workers``: who shares a source evenly (``balance=True``), how many leases each holds, and how many it should."""
+"""``workers``: who shares a source evenly (``balance=True``), how many leases each holds and should hold.
+
+*wanted* are those of its leases that others have asked for.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,13 @@ def print_workers(context: CommandContext, args: Namespace) -> None:
     fleet = look_at(coordinator)
     share = fleet.shares
     rows: list[Row] = [
-        {"worker": name, "capacity": fleet.capacity[name], "held": fleet.held[name], "share": share[name]}
+        {
+            "worker": name,
+            "capacity": fleet.capacity[name],
+            "held": len(fleet.leases[name]),
+            "share": share[name],
+            "wanted": sum(one.wanted is not None for one in fleet.leases[name]),
+        }
         for name in fleet.capacity
     ]
     print_rows(rows, args.output)

@@ -12,6 +12,7 @@ from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
 
 RENEWALS_PER_LEASE: Final = 10
+FEWEST_RENEWALS: Final = 2
 SWEEP_INTERVAL: Final = timedelta(seconds=30)
 NEW_FIRST_PROBABILITY: Final = 1 / 8
 CREATE_PAGE: Final = 5_000
@@ -54,6 +55,8 @@ class Settings:
     :param no_progress_timeout: work that shows no progress for this long is cancelled; ``None`` = no watch.
     :param request_deadline: how long one call may take with all its repetitions.
     :param acknowledgment_timeout: how long one delivery (``lease.deliver``) may take; 2 hours (Data Prepper).
+    :param renewals_per_lease: how often a lease is renewed while it lasts, at least twice; fewer cost less, and leave
+        less room for one that is missed (KCL: a third of ``failoverTimeMillis``).
     :param on_negative: what becomes of a partition of which not every record was delivered: ``"fail"``, which counts
         and parks at the maximum, or ``"give up"``, which counts nothing.
     """
@@ -68,6 +71,7 @@ class Settings:
     request_deadline: timedelta = timedelta(seconds=30)
     acknowledgment_timeout: timedelta = timedelta(hours=2)
     on_negative: str = "fail"
+    renewals_per_lease: int = RENEWALS_PER_LEASE
 
     def __post_init__(self) -> None:
         for name in _ABOVE_ZERO:
@@ -79,13 +83,16 @@ class Settings:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(name, value, "is not a whole number above zero", "Give 1 or more")
-
+        renewals: object = self.renewals_per_lease
+        if isinstance(renewals, bool) or not isinstance(renewals, int) or renewals < FEWEST_RENEWALS:
+            remedy = f"Give {FEWEST_RENEWALS} or more"
+            raise SettingsError("renewals_per_lease", renewals, "is not a whole number above one", remedy)
         check_way_out(self.on_negative)
 
     @property
     def renewal_interval(self) -> timedelta:
-        """How often a lease is renewed, before jitter: a tenth of the ownership timeout."""
-        return self.ownership_timeout / RENEWALS_PER_LEASE
+        """How often a lease is renewed, before jitter: by default a tenth of the ownership timeout."""
+        return self.ownership_timeout / self.renewals_per_lease
 
     def delay_after(self, failures: int) -> timedelta:
         """Return the wait after the ``failures``-th failure."""

@@ -163,6 +163,10 @@ def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
     if until is None:
         sentence += "; its lease has no end"
         return Explanation(facts.key, Reason.HELD, f"{sentence}.", None, _command("release", facts))
+    if partition.wanted:
+        steal = _known(partition.wanted_until)
+        may = f"from {moment(steal)} on it may take it" if steal > now else f"since {past(steal, now)} it may take it"
+        sentence += f"; {holder(partition.wanted)} has asked for it, and {may}"
     return Explanation(
         facts.key,
         Reason.HELD,

@@ -1,6 +1,7 @@
 """Who shares a source."""
 
 import json
+from datetime import timedelta
 
 from airflow_coordination.leases import SourceCoordinator
 
@@ -8,13 +9,13 @@ from airflow_coordination.leases import SourceCoordinator
 def test_workers_what_they_hold_and_should_hold(flights, cli):
     one = SourceCoordinator(flights.store, "flights", "one")
     member = one.join(2), SourceCoordinator(flights.store, "flights", "two").join(8)
-    one.get_next_partition()
+    assert one.ask(one.get_next_partition().partition, timedelta(minutes=1))
     flights.get_next_partition()  # by somebody who is no member
     code, out, _ = cli("workers", "flights", "-o", "json")
     assert code == 0
     assert json.loads(out) == [
-        {"worker": "one", "capacity": 2, "held": 1, "share": 1},
-        {"worker": "two", "capacity": 8, "held": 0, "share": 1},
+        {"worker": "one", "capacity": 2, "held": 1, "share": 1, "wanted": 1},
+        {"worker": "two", "capacity": 8, "held": 0, "share": 1, "wanted": 0},
     ]
     for each in member:
         each.leave()

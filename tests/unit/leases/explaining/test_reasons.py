@@ -302,3 +302,17 @@ def test_there_is_none_at_all():
     said = explained(None)
     assert said.sentence.endswith("; no other key was found near it.")
     assert said.command == "airflow coordination list --source flights"
+
+
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        (NOW + HOUR, "from 2026-01-01T01:00:00+00:00 on it may take it"),
+        (NOW - HOUR, "since 2025-12-31T23:00:00+00:00 (1 h ago) it may take it"),
+    ],
+)
+def test_another_worker_has_asked_for_it(until, said):
+    mark = {"wanted_by": "worker-2", "wanted_token": 3, "wanted_until": until}
+    held = partition("ASSIGNED", owner=OWNER, ownership_timeout=NOW + HOUR, token=3, nonce="n", **mark)
+    assert f"; 'worker-2' has asked for it, and {said}; its lease ends" in explained(held).sentence
+    assert "has asked" not in explained(replace(held, token=4)).sentence
