@@ -107,7 +107,7 @@ class Balance:
                     return lease
                 if (lease := self.overdue()) is not None:
                     return lease
-                if not (self.free or self.expects or self._ticks == 1):
+                if not self.expects:
                     return None
                 self._clock.sleep(self.next_look or 0)
         finally:
@@ -122,8 +122,11 @@ class Balance:
 
     @property
     def expects(self) -> bool:
-        """Whether others were asked for leases that may still come."""
-        return bool(self._asked)
+        """Whether a later look may bring a lease, though nothing could be taken now.
+
+        Something is free that is another's share, others were asked for some of theirs, or are at the next look.
+        """
+        return bool(self.free or self._asked or (self._ticks == 1 and self.share))
 
     def overdue(self) -> Lease | None:
         """Return a lease that was asked for, not handed over in time, and is taken now; ``None`` when there is none."""

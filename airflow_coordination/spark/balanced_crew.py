@@ -90,7 +90,7 @@ class BalancedCrew(Crew):
 
     def _begin_or_wait(self) -> None:
         """Begin what the supplier lists, where nothing is free; wait for the next look where something is."""
-        if self._balance.free or self._balance.expects:
+        if self._balance.expects:
             self._idle = True
         elif self._supplied is not None and self._may_follow():
             self._begin_by(self._supplied)

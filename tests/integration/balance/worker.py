@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from airflow_coordination.leases import PartitionNotOwnedError, SourceCoordinator
+from airflow_coordination.leases import PartitionNotOwnedError, Settings, SourceCoordinator
 from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.stores import open_store
@@ -21,7 +21,8 @@ class Worker:
     def __init__(self, url: str, name: str, signs: Path, capacity: int, timeout: float) -> None:
         self.store = open_store(url)
         self.name, self.signs = name, signs
-        self.coordinator = SourceCoordinator(self.store, "flights", name, ownership_timeout=timedelta(seconds=timeout))
+        settings = Settings(ownership_timeout=timedelta(seconds=timeout), max_lost_leases=1_000)
+        self.coordinator = SourceCoordinator(self.store, "flights", name, settings=settings)
         self.balance = Balance(self.coordinator, capacity, Balancing(), tick=timeout / 4)
         self.beats = []
 

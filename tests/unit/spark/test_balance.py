@@ -142,6 +142,21 @@ def late(hire, clock):
     return one, two
 
 
+def test_who_comes_late_waits_for_its_second_look(hire, clock):
+    one, two = hire("one"), hire("two")
+    one.look()
+    clock.advance(13)
+    one.look()
+    assert (two.look(), two.balance.free, two.balance.expects) == (0, 0, True)
+
+
+def test_who_finds_nothing_at_all_expects_nothing(hire):
+    one = hire("one")
+    for key in [f"{number:02}" for number in range(12)]:
+        one.coordinator.complete(one.coordinator.acquire_partition(key))
+    assert (one.look(), one.balance.expects) == (0, False)
+
+
 def test_who_comes_late_asks_for_four_at_a_time(late, clock):
     one, two = late
     assert (one.renew(), two.balance.expects) == (4, True)
