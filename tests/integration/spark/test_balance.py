@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
+from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import PartitionStatus
-from airflow_coordination.spark import Complete, drain, draining
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.leases.concurrency import Balancing
+from airflow_coordination.spark import Complete, GiveUp, drain, draining
+from airflow_coordination.spark.balance import Balance
 from tests.integration.spark.drivers import Task, eventually
 
 
@@ -59,3 +63,81 @@ def test_a_balanced_drain_leaves_to_another_worker_what_is_its_share(spark, task
         )
     beside.join(60)
     assert (done.completed, sorted(held)) == (3, ["00", "01", "02"])
+
+
+class Late:
+    """A worker that comes when somebody else has everything, and asks for its share, in a thread of its own."""
+
+    def __init__(self, coordinator, **options):
+        self.coordinator, self.balance = coordinator, Balance(coordinator, 2, Balancing(**options), tick=0.3)
+        self.leases, self._over = [], threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while not self._over.wait(0.05):
+            if not self.balance.next_look:
+                found = [self.coordinator.get_next_partition() for _ in range(self.balance.room(len(self.leases)))]
+                self.leases += [*filter(None, [*found, self.balance.overdue()])]
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join(60)
+        for lease in self.leases:
+            self.coordinator.complete(lease)
+        self.balance.leave()
+
+
+def drained(main, spark, task, **given):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draining, "TICK", 0.3)
+        return drain(
+            main, store=task.store, source="flights", spark=spark, max_leases=None, concurrent_leases=2, balance=True,
+            ownership_timeout=timedelta(seconds=5), **given,
+        )  # fmt: skip
+
+
+def test_a_function_that_looks_hands_its_lease_over(spark, task: Task) -> None:
+    task.coordinator().create_partitions(["a", "b"])
+    late = Late(task.coordinator("late"))
+
+    def main(spark, lease):
+        if not late._thread.is_alive() and lease.partition.key == "b":
+            eventually(lambda: task.coordinator().counts()[PartitionStatus.ASSIGNED] == 2)
+            late.__enter__()
+        lease.save({"seen": 1})
+        eventually(lambda: lease.wanted or late.leases)
+        return GiveUp("it is wanted") if lease.wanted else Complete()
+
+    done = drained(main, spark, task)
+    assert (done.handed_over, done.completed, done.errors) == (1, 1, ())
+    [lease] = late.leases
+    assert lease.partition.progress_state == {"seen": 1}
+    assert lease.partition.endings[-1].outcome is Outcome.HANDED_OVER
+    late.__exit__()
+
+
+def test_l11_one_that_does_not_look_is_stolen_from_and_cancelled(spark, task: Task) -> None:
+    task.coordinator().create_partitions(["a", "b"])
+    late = Late(task.coordinator("late"), hand_over_timeout=timedelta(seconds=1))
+    ended = {}
+
+    def main(spark, lease):
+        if lease.partition.key == "b":
+            late.__enter__()
+        try:
+            spark.sparkContext.parallelize([0], 1).map(lambda _: time.sleep(20)).collect()
+        finally:
+            ended[lease.partition.key] = time.monotonic()
+        return Complete()
+
+    done = drained(main, spark, task)
+    late.__exit__()
+    assert (done.stolen, done.lost, done.completed, done.errors) == (1, 0, 1, ()), "no error: somebody goes on with it"
+    stolen = late.leases[0].partition
+    assert (stolen.lost_leases, stolen.endings[-1].outcome) == (0, Outcome.STOLEN)
+    [other] = {"a", "b"} - {stolen.key}
+    assert ended[stolen.key] < ended[other] - 5, "it was cancelled long before its job would have ended"
