@@ -40,6 +40,7 @@ PROMISES = {
     "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) is done at least once after its acceptance, and never without it.",
+    "S28": "A healthy lease is stolen only by who has asked for that very tenure, and after the time that it gave.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",
     "L2": "A vanished owner's lease is reclaimed within lease + sweep + 5 seconds; a clean end frees it within 5"
     " seconds; a retry of the task takes over at once.",
@@ -51,6 +52,10 @@ PROMISES = {
     "L7": "A worker that loses its lease cancels its Spark jobs, and stops by its own clock when it cannot learn it.",
     "L8": "Work without progress is not kept alive.",
     "L9": "Two triggerers or schedulers that run the same sensor do no harm.",
+    "L10": "Workers that share a source hold as many leases each, give or take one, within 20 looks; no move makes it"
+    " less even.",
+    "L11": "A lease that another worker wants is handed over at the next save of a function that heeds it, or taken"
+    " after the time that was given.",
     "X4": "No secret in arguments, task log, rendered templates, XCom, Spark UI or exceptions.",
     "X5": "Partition keys never become paths, SQL, Jinja or shell as they are.",
     "X6": "JSON only, with limits of size and depth.",
@@ -63,7 +68,7 @@ PROMISES = {
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 
-PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is not built yet.)"}
+PARTLY = {"S13": "(It holds for what goes through `lease.deliver`.)"}
 """What is not kept as a whole yet."""
 
 _TEST = re.compile(r"^ *(?:async )?def (test_((?:[slx]\d+_)+)\w*)\(", re.M)

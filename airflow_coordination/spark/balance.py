@@ -91,6 +91,8 @@ class Balance:
             number = len(self._asked)
             wants = wish(name, held, capacity, Free(), asked=number, max_leases_to_steal_at_one_time=most)
             self._ask(fleet, wants.ask)
+        if ticks and self._asked:  # what is handed over is taken soon, and the next ones are asked for
+            self._due = now + self._randomness.jitter(self._tick / 2)
         if take > 0 and self._looks >= LOOKS:
             self._looks = 0  # the next one above the share after as many looks again
         if self._ticks == 1:
