@@ -40,10 +40,16 @@ _KNOWS_NO_LIMIT = {
         '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n'
         '    Field("parents", Kind.KEYS, "parents", optional=True),\n'
         '    Field("waits_for", Kind.KEYS, "waitsFor", optional=True),\n'
-        '    Field("awaited_op", Kind.TEXT, "awaitedOp", optional=True),\n': "",
+        '    Field("awaited_op", Kind.TEXT, "awaitedOp", optional=True),\n'
+        '    Field("wanted_by", Kind.TEXT, "wantedBy", optional=True),\n'
+        '    Field("wanted_token", Kind.NUMBER, "wantedToken", optional=True),\n'
+        '    Field("wanted_until", Kind.TIME, "wantedUntil", optional=True),\n': "",
         '    Field("accounting_text", Kind.TEXT, "accounting", optional=True),\n    Field("published_at"': (
             '    Field("published_at"'
         ),
+    },
+    "stores/sql/statements/owner.py": {
+        "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END": "NULL",
     },
     "stores/sql/statements/records.py": {
         ",\n        accounting = NULL": "",
