@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -13,7 +14,7 @@ import pytest
 
 from airflow_coordination.leases import Outcome, SourceCoordinator
 from airflow_coordination.stores import open_store
-from tests.integration.airflow.one_try import next_try
+from tests.integration.airflow.one_try import first_try, next_try
 from tests.integration.spark.drivers import JOBS, ROOT, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(400)]
@@ -76,3 +77,44 @@ def _kill_all_of(process: subprocess.Popen) -> None:
     for each in [*root.children(recursive=True), root]:
         each.kill()
     process.wait()
+
+
+def test_l11_a_task_that_finds_nothing_free_asks_and_goes_on_with_what_it_is_handed(tmp_path, store_url, signs):
+    """Another worker holds everything; what it is asked for it hands over."""
+    store = open_store(store_url)
+    other = SourceCoordinator(store, "flights", "other")
+    other.create_partitions(KEYS)
+    held = [other.acquire_partition(key) for key in KEYS]
+    member, over = other.join(3), threading.Event()
+
+    def hand_over_what_is_wanted():
+        while not over.wait(0.2):
+            for lease in list(held):
+                if other.renew(lease).wanted:
+                    other.hand_over(lease)
+                    held.remove(lease)
+
+    hands = threading.Thread(target=hand_over_what_is_wanted)
+    hands.start()
+    try:
+        arguments = {
+            "source": "flights",
+            "application": str(JOBS / "crew.py"),
+            "conn_id": "spark_crew",
+            "conf": {"spark.ui.enabled": "false"},
+            "output_root": str(tmp_path / "out"),
+            "max_leases": None,
+            "concurrent_leases": 3,
+            "balance": True,
+        }
+        first_try(arguments)
+    finally:
+        over.set()
+        hands.join()
+        member.leave()
+    done = [each for each in other.partitions() if each.status == "COMPLETED"]
+    assert done, "it got its share"
+    for partition in done:
+        assert [each.outcome for each in partition.endings] == [Outcome.HANDED_OVER, Outcome.COMPLETED]
+    assert len(done) + len(held) == 3
+    store.close()

@@ -124,3 +124,10 @@ def test_a_retry_goes_on_with_all_that_the_try_before_held(work, coordinator, mo
     for key in KEYS:
         assert [each.outcome for each in coordinator.partition(key).endings] == [Outcome.RETAKEN, Outcome.COMPLETED]
     eventually(lambda: not coordinator.counts()[PartitionStatus.ASSIGNED])
+
+
+def test_a_task_that_shares_with_nobody_works_through_everything(work, coordinator):  # noqa: F811
+    ti = work(lambda spark, lease, hint: Complete(), balance=True)
+    assert ti.state == "success"
+    assert coordinator.counts()[PartitionStatus.COMPLETED] == 3
+    assert coordinator.members() == []
