@@ -103,7 +103,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
     def _checked_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook of a submission that can work here."""
         check_distributions()
-        check_concurrency(self.concurrent_leases, self._application)
+        check_concurrency(self.concurrent_leases, self._application, balanced=self.balancing is not None)
         hook = LeasedSparkSubmitHook(**self.hook_arguments())
         self.submit_with(hook)
         if not is_foreign(self.application):

@@ -47,15 +47,18 @@ class Application:
     several: bool = False
 
 
-def check_concurrency(places: int, application: Application) -> None:
-    """Refuse several tenures at a time for an application that works on one.
+def check_concurrency(places: int, application: Application, *, balanced: bool = False) -> None:
+    """Refuse several tenures at a time, or a share of the source, for an application that works on one.
 
     :raises SettingsError: saying what to do instead.
     """
-    if places > 1 and not application.begins:
-        problem = f"cannot be had with {application.path!a}, which knows nothing of leases: it works on one partition"
-        remedy = "Leave it out, or submit a function with @partition_application"
+    if application.begins or (places == 1 and not balanced):
+        return
+    problem = f"cannot be had with {application.path!a}, which knows nothing of leases: it works on one partition"
+    remedy = "Leave it out, or submit a function with @partition_application"
+    if places > 1:
         raise SettingsError("concurrent_leases", places, problem, remedy)
+    raise SettingsError("balance", balanced, problem, remedy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, SettingsError
+from airflow_coordination.leases import InvalidInputError, Settings, SettingsError
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 from airflow_coordination.sensors import PartitionsSensor
 
@@ -32,6 +32,28 @@ def leased(**arguments):
         (
             lambda: leased(concurrent_leases=3),
             "concurrent_leases=3: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or",
+        ),
+        (
+            lambda: leased(balance=True),
+            "balance=True: cannot be had with max_leases=1: who stops after so many holds no share. Give "
+            "max_leases=None, or leave balance out",
+        ),
+        (
+            lambda: leased(max_leases=None, balance="yes"),
+            "balance='yes': is not true or false. Give True, or leave it out",
+        ),
+        (
+            lambda: leased(max_leases=None, hand_over_timeout=60),
+            "hand_over_timeout=datetime.timedelta(seconds=60): changes nothing without balance=True. Give balance=True,",
+        ),
+        (lambda: leased(max_leases=None, steal=False), "steal=False: changes nothing without balance=True."),
+        (
+            lambda: leased(max_leases=None, balance=True, hand_over_timeout=-1),
+            "hand_over_timeout=datetime.timedelta(days=-1, seconds=86399): is negative. Give a positive timedelta",
+        ),
+        (
+            lambda: leased(max_leases=None, balance=True, max_leases_to_steal_at_one_time=0),
+            "max_leases_to_steal_at_one_time=0: is not a whole number above zero. Give 1 or more",
         ),
         (
             lambda: leased(max_leases=None, on_clear="reset"),
@@ -88,3 +110,15 @@ def test_what_knows_nothing_of_leases_works_on_one_at_a_time(given):
         f"concurrent_leases=2: cannot be had with {operator.application!r}, which knows nothing of leases: it works on "
         "one partition. Leave it out, or submit a function with @partition_application"
     )
+
+
+@pytest.mark.parametrize("given", [{"application": "job.jar"}, {"complete_on_success": True}])
+def test_what_knows_nothing_of_leases_shares_nothing(given):
+    operator = leased(max_leases=None, balance=True, **given)
+    with pytest.raises(SettingsError, match="balance=True: cannot be had with"):
+        operator.execute({})
+
+
+def test_renewals_are_told_when_they_are_too_few():
+    with pytest.raises(SettingsError, match=r"renewals_per_lease=1: is not a whole number above one\. Give 2 or more"):
+        Settings(renewals_per_lease=1)
