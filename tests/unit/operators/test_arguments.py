@@ -44,7 +44,7 @@ def leased(**arguments):
         ),
         (
             lambda: leased(max_leases=None, hand_over_timeout=60),
-            "hand_over_timeout=datetime.timedelta(seconds=60): changes nothing without balance=True. Give balance=True,",
+            "hand_over_timeout=datetime.timedelta(seconds=60): changes nothing without balance=True. Give balance=",
         ),
         (lambda: leased(max_leases=None, steal=False), "steal=False: changes nothing without balance=True."),
         (
