@@ -19,6 +19,7 @@ from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
+from airflow_coordination.cli.shards import print_shards
 from airflow_coordination.cli.workers import print_workers
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED
@@ -91,7 +92,7 @@ _OWNERS: Final = (
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
     OUTPUT,
 )
-_WORKERS: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
+_BY_SOURCE: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
 _METRICS: Final = (
     _option("--source", help="Only this source"),
     PREFIX,
@@ -180,7 +181,8 @@ COMMANDS: Final = (
     Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
-    Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _WORKERS),
+    Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _BY_SOURCE),
+    Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _BY_SOURCE),
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
