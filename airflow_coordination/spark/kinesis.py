@@ -19,6 +19,7 @@ from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, Partiti
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.shard_ending import create_children, is_gone
 from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, ShardReader
+from airflow_coordination.spark.shard_stream import check_stream
 from airflow_coordination.streams.checkpoint import SEQUENCE_DIGITS, SUB_DIGITS, Checkpoint
 from airflow_coordination.streams.kinesis import ShardLease
 
@@ -175,10 +176,12 @@ class ShardBatches:
 
         What it reads is left for the next batch, also where Kinesis tells of the end together with the last record.
         """
-        part = self._landing.after(self._after).part
+        part, limit = self._landing.after(self._after).part, 1
         try:
             reader = ShardReader(part)
-            while not reader.read(limit=1) and not (reader.caught_up or self._over()):
+            while not reader.read(limit) and not (reader.caught_up or self._over()):
+                if reader.left_out:  # it may go on so for long: what was read, or belongs to other shards
+                    limit *= 2
                 time.sleep(_PAUSE)
                 self._lease.alive()
                 self._lease.check_held()
@@ -247,15 +250,16 @@ def shard(
     :param publish_landing: publish the landed files themselves as this dataset, without a second copy.
     :param client_options: arguments for ``boto3.client``, on the driver and on executors: ``endpoint_url``,
         ``region_name`` and so on. By default the stream's region and boto3's own credentials.
-    :raises InvalidInputError: when the partition is not one of a shard, or an argument cannot be used.
+    :raises InvalidInputError: when the partition is not one of a shard, when the stream of that name is another one
+        here (of another account or region, or made anew), or when an argument cannot be used.
     :raises ProgressStateError: when the progress is no place in a shard.
     :raises SettingsError: with ``max_closed_count``, which would complete a shard that is not read to its end; without
         boto3.
     """
-    if isinstance(records, bool) or not records > 0:
-        raise InvalidInputError("records", records, "is no number of records", "Give 1 or more")
-    if not seconds > 0:
-        raise InvalidInputError("seconds", seconds, "is not above zero", "Give how long a batch is waited for")
+    if not (_is_number(records, int) and records >= 1):
+        raise InvalidInputError("records", records, "is no number of records", "Give a whole number, 1 or more")
+    if not (_is_number(seconds, int, float) and seconds > 0):
+        raise InvalidInputError("seconds", seconds, "is no number above zero", "Give how long a batch is waited for")
     positive("max_runtime", max_runtime)
     pause = positive("reopen_after", reopen_after, zero=True)
     if pause is None:
@@ -267,6 +271,7 @@ def shard(
         raise lease.misconfigured
     partition = lease.partition
     part = ShardPart(ShardLease.of(partition.key, partition.payload), _place(lease), dict(client_options or {}))
+    check_stream(part)
     if context_of(spark) is None:  # the operator brings the archive to classic ones
         shipping.bring(spark)
     batches = ShardBatches(
@@ -279,6 +284,10 @@ def shard(
     )
     yield batches
     batches.discard_landed()
+
+
+def _is_number(given: object, *kinds: type) -> bool:
+    return isinstance(given, kinds) and not isinstance(given, bool)
 
 
 def _place(lease: PartitionLease) -> Checkpoint | None:

@@ -19,6 +19,7 @@ from airflow_coordination.stores import open_store
 from tests.engines.kinesis import connected
 from tests.integration.kinesis.producer import send
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
+from tests.kpl import aggregate
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -216,11 +217,44 @@ def test_a_shard_that_is_gone_is_completed_and_a_stream_that_is_gone_is_an_error
     assert "ResourceNotFoundException" in drained.errors[0][1]
 
 
+def test_a_stream_that_was_made_anew_is_not_read_under_the_keys_of_the_old_one(stream: Stream) -> None:
+    """Its shards have the same ids, and partitions of their own: their records would be there twice."""
+    stream.discover()
+    epoch = int(stream.local.summary()["StreamCreationTimestamp"].timestamp())
+    while int(stream.local.summary()["StreamCreationTimestamp"].timestamp()) == epoch:  # which is a whole second
+        stream.local.drop()
+        stream.local.create(1)
+    stream.send(range(10))
+    drained = stream.drain(stream.reading(publish))
+    assert drained.failed == 1
+    assert re.search(rf"stream='{stream.name}': is arn:\S+, created 20.* UTC here, and this.*", drained.errors[0][1])
+    stream.discover(deferred_stream_deletion=timedelta(0))
+    assert stream.drain(stream.reading(publish)).closed == 1
+    assert stream.numbers() == list(range(10))
+
+
+def test_a_shard_ends_behind_any_number_of_aggregates_of_other_shards(stream: Stream) -> None:
+    """One after the other they took a second each, and a pass is over before that."""
+    stream.discover()
+    stream.split()
+    assert stream.drain(stream.reading(publish)).completed == 1
+    left, _ = (one.key.rpartition(":")[2] for one in stream.coordinator.partitions() if one.parents)
+    stream.local.put(b"1")
+    for _ in range(60):
+        stream.local.put(aggregate([("of the other", str(MIDDLE), b"2")]))
+    stream.local.split(left, MIDDLE // 2)
+    done = stream.drain(stream.reading(publish, max_runtime=timedelta(seconds=25)), max_leases=1)
+    assert (done.completed, done.keys[0].endswith(left)) == (1, True)
+    assert stream.numbers() == [1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"records": 0}, "records=0: is no number of records. Give 1 or more"),
-        ({"seconds": 0}, "seconds=0: is not above zero"),
+        ({"records": 0}, "records=0: is no number of records. Give a whole number, 1 or more"),
+        ({"records": "many"}, "records='many': is no number of records"),
+        ({"seconds": 0}, "seconds=0: is no number above zero"),
+        ({"seconds": timedelta(seconds=5)}, "seconds=datetime.timedelta(seconds=5): is no number above zero"),
         ({"max_runtime": timedelta(0)}, "max_runtime"),
         ({"reopen_after": timedelta(-1)}, "reopen_after"),
     ],

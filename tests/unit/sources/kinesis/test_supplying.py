@@ -253,6 +253,21 @@ def test_a_timestamp_begins_with_what_was_open_then(service: Service, c: SourceC
     assert leases(c) == {"01": ["AT_TIMESTAMP"], "02": ["AT_TIMESTAMP"]}
 
 
+@pytest.mark.parametrize("position", [BEGIN - HOUR, BEGIN + timedelta(seconds=2)])
+def test_a_timestamp_before_all_that_is_left_begins_with_the_oldest(
+    service: Service, c: SourceCoordinator, position: Any
+) -> None:
+    """Before the stream's creation nothing was alive; and of what was alive at a later time, one may be trimmed."""
+    stream = service.create("orders", 2)
+    service.now += HOUR
+    service.split(stream, "shardId-000000000000")
+    del stream.shards["shardId-000000000000"]
+    for child in ("shardId-000000000002", "shardId-000000000003"):
+        stream.shards[child][0] = []  # whose parent is trimmed
+    run(c, initial_position=position)
+    assert leases(c) == {number: ["AT_TIMESTAMP"] for number in ("01", "02", "03")}
+
+
 def test_pages_of_a_listing_are_joined(service: Service, c: SourceCoordinator) -> None:
     service.page = 2
     service.create("orders", 7)
@@ -356,7 +371,7 @@ def test_a_state_that_cannot_be_read_is_named(service: Service, kept: Any) -> No
         ({"streams": "orders"}, r"streams='orders': is no list"),
         ({"streams": ["a", "a"]}, r"streams=\['a', 'a'\]: is no list"),
         ({"initial_position": "NOW"}, r"initial_position='NOW': is no position in a stream\. Give \"TRIM_HORIZON\""),
-        ({"initial_position": BEGIN.replace(tzinfo=None)}, r"since=.*has no time zone"),
+        ({"initial_position": BEGIN.replace(tzinfo=None)}, r"initial_position=.*has no time zone"),
         ({"full_sync_interval": timedelta(-1)}, r"full_sync_interval=.*is negative"),
         ({"deferred_stream_deletion": 60}, r"deferred_stream_deletion=60: is int, not a timedelta"),
         (
