@@ -65,9 +65,7 @@ class Accounts:
         try:
             document = json.loads(text)
             return cls(str(document["generation"]), bool(document["over"]), of_flat(document["counts"]))
-        except InvalidInputError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except (AttributeError, InvalidInputError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError("accounting", text, "is corrupt in the store", "Reset the partition") from error
 
 
@@ -163,21 +161,26 @@ def copied(text: str | None, generations: Collection[str] = ()) -> Accounting | 
     return stored.accounting if not generations or stored.generation in generations else None
 
 
-def after(partition: Counted, counted: Accounting | None, generation: str) -> str | None:
+def after(
+    partition: Counted, counted: Accounting | None, generation: str, stored: str | None = None
+) -> str | None:
     """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
 
     :param partition: as its owner's chain knows it: with the accounting from before this tenure.
-    :param counted: in this tenure so far; ``None`` when nothing was delivered.
+    :param counted: in this tenure so far; ``None`` when nothing was delivered, or the step does not say so again.
     :param generation: of the partition after the step.
-    :raises InvalidInputError: when an equation of the accounting does not hold, naming it.
+    :param stored: the totals that are stored now, with what this tenure has saved.
+    :raises InvalidInputError: when an equation of the accounting does not hold, naming it; when what it would be added
+        to is corrupt.
     """
-    if counted is not None and (wrong := counted.imbalances()):
+    over = generation != partition.generation
+    if counted is None:
+        return Accounts(generation, over, Accounts.parse(stored).accounting).text if over and stored else None
+    if wrong := counted.imbalances():
         raise InvalidInputError("accounting", counted.to_json(), f"does not balance: {wrong[0]}", "Count every record")
-    known, over = current(partition), generation != partition.generation
-    if counted is None and (known is None or not over):
-        return None
-    carried = known.accounting if known is not None and (counted is None or not known.over) else Accounting()
-    return Accounts(generation, over, carried + (counted or Accounting())).text
+    known = current(partition)
+    carried = Accounting() if known is None or known.over else known.accounting
+    return Accounts(generation, over, carried + counted).text
 
 
 def left_by_end(w: Any) -> str | None:
