@@ -23,6 +23,8 @@ _OF_A_SINK: Final = ("owed", "delivered", "dead_lettered", "failed")
 _DROPPED: Final = "dropped"
 BEGINNING: Final = '{"generation":"'
 """What every stored text begins with, so that whose totals it holds can be compared where no JSON is read."""
+_OVER: Final = '"over":1,'
+"""What comes then in the totals of a pass that is over."""
 
 
 class Counted(Protocol):
@@ -161,9 +163,7 @@ def copied(text: str | None, generations: Collection[str] = ()) -> Accounting | 
     return stored.accounting if not generations or stored.generation in generations else None
 
 
-def after(
-    partition: Counted, counted: Accounting | None, generation: str, stored: str | None = None
-) -> str | None:
+def after(partition: Counted, counted: Accounting | None, generation: str, stored: str | None = None) -> str | None:
     """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
 
     :param partition: as its owner's chain knows it: with the accounting from before this tenure.
@@ -187,6 +187,18 @@ def left_by_end(w: Any) -> str | None:
     """Return the totals that an owner's ending leaves, for those who keep a copy: its own, or those of before."""
     found: str | None = w.accounting or w.kept_accounting
     return found
+
+
+def published_with(w: Any, partition: Counted, *, counted: bool) -> str | None:
+    """Return the totals that stand for what an owner's ending publishes.
+
+    :param partition: as its owner's chain knows it.
+    :param counted: whether the ending has counted itself. If neither it nor a save of this pass has, the totals may be
+        of a pass that was over before, and say nothing of these rows.
+    """
+    of_before = f'{BEGINNING}{partition.generation}",{_OVER}'
+    is_of_before = not counted and (w.kept_accounting or "").startswith(of_before)
+    return None if is_of_before else left_by_end(w)
 
 
 def accounted(w: Any) -> dict[str, Any]:

@@ -6,7 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, Lease, OutcomeUnknownError, PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import (
+    Block,
+    InvalidInputError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionStatus,
+    SourceCoordinator,
+)
 from airflow_coordination.leases.accounting import OTHERS, Accounting, SinkCounts
 from airflow_coordination.leases.accounts import MAX_TEXT_BYTES, Accounts, flat, of_flat
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -134,6 +141,23 @@ def test_s26_what_this_tenure_has_saved_stays_counted_when_it_closes_without_mor
     owned.clock.advance(2 * SOON)
     owned.one.close(owned.acquired(), SOON, counted=of(3))
     assert owned.read == 3, "that pass was over"
+
+
+@pytest.mark.parametrize(
+    ("saved", "ending", "told"), [(None, None, None), (2, None, 2), (None, 3, 3), (2, 3, 3)], ids=str
+)
+def test_s26_counts_of_a_pass_that_is_over_are_not_said_of_what_the_next_one_publishes(
+    owned: Owned, saved: int | None, ending: int | None, told: int | None
+) -> None:
+    owned.one.close(owned.acquired(), SOON, blocks=[Block("clean", "/out/1", "1", 4, 10)], counted=of(5))
+    owned.clock.advance(2 * SOON)
+    lease = owned.acquired()
+    if saved:
+        lease = owned.one.save_progress_state(lease, 1, counted=of(saved))
+    owned.one.complete(lease, [Block("clean", "/out/2", "2", 7, 10)], counted=of(ending) if ending else None)
+    [head] = owned.store.heads("flights|PARTITION")
+    assert (head.rows, head.accounting) == (7, of(told) if told else None)
+    assert owned.read == (told or 5), "the partition goes on to show them"
 
 
 def test_s26_a_reset_counts_from_zero(owned: Owned) -> None:
