@@ -68,8 +68,8 @@ PROMISES = {
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 
-PARTLY = {"S13": "(It holds for what goes through `lease.deliver`.)"}
-"""What is not kept as a whole yet."""
+PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is S27.)"}
+"""Where a promise ends."""
 
 _TEST = re.compile(r"^ *(?:async )?def (test_((?:[slx]\d+_)+)\w*)\(", re.M)
 

@@ -176,11 +176,11 @@ class ExplanationView(BaseModel):
 
 
 class CountView(BaseModel):
-    """What became of so many records, as a whole or of what one sink was owed."""
+    """What became of so many records, as a whole or of what one sink was owed; no number where that is corrupt."""
 
     count: str
     sink: str | None
-    records: int
+    records: int | None
 
 
 class PartitionView(BaseModel):

@@ -27,7 +27,7 @@ from airflow_coordination.leases import remedies
 from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
-from airflow_coordination.leases.explaining.records_told import records_told
+from airflow_coordination.leases.explaining.records_told import UNREADABLE, records_told
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
@@ -172,8 +172,14 @@ def partition_view(
             )
             for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
         ],
-        accounting=count_views(found.accounting) if found.accounting else [],
+        accounting=_counted(found),
     )
+
+
+def _counted(partition: Partition) -> list[CountView]:
+    if records_told(partition) == UNREADABLE:
+        return [CountView(count=UNREADABLE, sink=None, records=None)]
+    return count_views(partition.accounting) if partition.accounting else []
 
 
 def count_views(counted: Accounting) -> list[CountView]:

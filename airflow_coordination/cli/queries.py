@@ -12,7 +12,7 @@ from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_logs
 from airflow_coordination.leases.errors import PartitionNotFoundError, shown
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
-from airflow_coordination.leases.explaining.records_told import records_told
+from airflow_coordination.leases.explaining.records_told import UNREADABLE, records_told
 from airflow_coordination.leases.names import agreed_prefix, check_limit, split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
@@ -76,7 +76,9 @@ def show(context: CommandContext, args: Namespace) -> None:
     rows: list[Row] = [
         {"field": name, "value": value} for name, value in _details(partition, context.store.now()).items()
     ]
-    if partition.accounting is not None:
+    if records_told(partition) == UNREADABLE:
+        rows.append({"field": "accounting", "value": UNREADABLE})
+    elif partition.accounting is not None:
         rows.append({"field": "accounting", "value": partition.accounting.to_json()})
     rows += [{"field": f"published {head.dataset}", "value": _told(head)} for head in _published(context, partition)]
     rows += [{"field": f"to do after {note.token}", "value": note.text} for note in coordinator.follow_ups(args.key)]

@@ -23,6 +23,8 @@ _OF_A_SINK: Final = ("owed", "delivered", "dead_lettered", "failed")
 _DROPPED: Final = "dropped"
 BEGINNING: Final = '{"generation":"'
 """What every stored text begins with, so that whose totals it holds can be compared where no JSON is read."""
+_OVER: Final = '"over":1,'
+"""What comes then in the totals of a pass that is over."""
 
 
 class Counted(Protocol):
@@ -65,9 +67,7 @@ class Accounts:
         try:
             document = json.loads(text)
             return cls(str(document["generation"]), bool(document["over"]), of_flat(document["counts"]))
-        except InvalidInputError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except (AttributeError, InvalidInputError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError("accounting", text, "is corrupt in the store", "Reset the partition") from error
 
 
@@ -163,27 +163,42 @@ def copied(text: str | None, generations: Collection[str] = ()) -> Accounting | 
     return stored.accounting if not generations or stored.generation in generations else None
 
 
-def after(partition: Counted, counted: Accounting | None, generation: str) -> str | None:
+def after(partition: Counted, counted: Accounting | None, generation: str, stored: str | None = None) -> str | None:
     """Return what a step writes: the totals with what this tenure has counted; ``None`` leaves what is stored.
 
     :param partition: as its owner's chain knows it: with the accounting from before this tenure.
-    :param counted: in this tenure so far; ``None`` when nothing was delivered.
+    :param counted: in this tenure so far; ``None`` when nothing was delivered, or the step does not say so again.
     :param generation: of the partition after the step.
-    :raises InvalidInputError: when an equation of the accounting does not hold, naming it.
+    :param stored: the totals that are stored now, with what this tenure has saved.
+    :raises InvalidInputError: when an equation of the accounting does not hold, naming it; when what it would be added
+        to is corrupt.
     """
-    if counted is not None and (wrong := counted.imbalances()):
+    over = generation != partition.generation
+    if counted is None:
+        return Accounts(generation, over, Accounts.parse(stored).accounting).text if over and stored else None
+    if wrong := counted.imbalances():
         raise InvalidInputError("accounting", counted.to_json(), f"does not balance: {wrong[0]}", "Count every record")
-    known, over = current(partition), generation != partition.generation
-    if counted is None and (known is None or not over):
-        return None
-    carried = known.accounting if known is not None and (counted is None or not known.over) else Accounting()
-    return Accounts(generation, over, carried + (counted or Accounting())).text
+    known = current(partition)
+    carried = Accounting() if known is None or known.over else known.accounting
+    return Accounts(generation, over, carried + counted).text
 
 
 def left_by_end(w: Any) -> str | None:
     """Return the totals that an owner's ending leaves, for those who keep a copy: its own, or those of before."""
     found: str | None = w.accounting or w.kept_accounting
     return found
+
+
+def published_with(w: Any, partition: Counted, *, counted: bool) -> str | None:
+    """Return the totals that stand for what an owner's ending publishes.
+
+    :param partition: as its owner's chain knows it.
+    :param counted: whether the ending has counted itself. If neither it nor a save of this pass has, the totals may be
+        of a pass that was over before, and say nothing of these rows.
+    """
+    of_before = f'{BEGINNING}{partition.generation}",{_OVER}'
+    is_of_before = not counted and (w.kept_accounting or "").startswith(of_before)
+    return None if is_of_before else left_by_end(w)
 
 
 def accounted(w: Any) -> dict[str, Any]:

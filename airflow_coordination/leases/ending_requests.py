@@ -67,7 +67,7 @@ class Tenure:
 
     def accounted(self, ended: End, counted: Accounting | None) -> End:
         """Return the ending with the totals of the accounting after it."""
-        return replace(ended, accounting=accounts.after(self.partition, counted, ended.generation))
+        return replace(ended, accounting=accounts.after(self.partition, counted, ended.generation, self.totals))
 
 
 class EndRequest(Protocol):

@@ -189,17 +189,21 @@ class Tenures:
         if not write.clear_staged:
             return write
         published = merge(partition.staged, blocks)
-        heads = self._publish(partition, published, write)
+        counted = getattr(request, "counted", None) is not None
+        totals = accounts.published_with(write, partition, counted=counted)
+        heads = self._publish(partition, published, write.op, totals)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write
 
-    def _publish(self, partition: Partition, published: tuple[Block, ...], write: End) -> tuple[HeadRecord, ...]:
+    def _publish(
+        self, partition: Partition, published: tuple[Block, ...], op: str, totals: str | None
+    ) -> tuple[HeadRecord, ...]:
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
             hear = self._settler.attempts("read the head records").hear
             found = every_head(self._store, partition.source, key=partition.key, hear=hear)
             heads = {head.dataset: head for head in found}
-        records = head_records(partition, published, heads, write.op, accounts.left_by_end(write))
+        records = head_records(partition, published, heads, op, totals)
         for record in records:
             dump_blocks(record.blocks)
         return records

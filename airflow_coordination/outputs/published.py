@@ -54,7 +54,8 @@ def published_accounting(
     """Return what had become of the records of each partition when it published what one dataset holds, added up.
 
     So who reads published rows learns what is not among them: how many records were dropped and why, dead-lettered or
-    unrouted. The counts are of the partitions, and so of all their sinks.
+    unrouted. The counts are of the partitions, and so of all their sinks. Where passes that start over add to a dataset
+    (``mode="append"``), they are of the last pass only.
 
     :param store: the store that holds the head records.
     :param source: the source's name.

@@ -11,6 +11,7 @@ import pytest
 from airflow_coordination.board.app import create_app
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
@@ -174,6 +175,16 @@ def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
         ("dead-lettered", "search", 0),
         ("failed", "search", 0),
     ]
+
+
+def test_counts_that_are_corrupt_hide_nothing_else_of_a_partition(flights, get, monkeypatch):
+    with monkeypatch.context() as patch:
+        broken = property(lambda self: f'{{"generation":"{self.generation}","over":0,"counts":{{"read":"many"}}}}')
+        patch.setattr(Accounts, "text", broken)
+        flights.complete(flights.acquire_partition("a-secret-key"), counted=Accounting(read=1, unrouted=1))
+    shown = get("partition", key="a-secret-key").json()
+    assert shown["accounting"] == [{"count": "corrupt in the store", "sink": None, "records": None}]
+    assert [one["records"] for one in shown["events"]][-1] == "corrupt in the store"
 
 
 def test_s26_x11_each_tenure_and_what_is_published_have_their_counts(flights, get):

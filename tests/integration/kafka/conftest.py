@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from scripts.java_packages import jars
@@ -14,6 +15,12 @@ from tests.engines.kafka import kafka_broker
 from tests.integration.spark.conftest import spark
 
 __all__ = ["spark"]
+
+_LOADING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +62,21 @@ def committed(kafka: str, topic: str) -> Callable[[], dict[int, int]]:
     def committed() -> dict[int, int]:
         consumer = Consumer({"bootstrap.servers": kafka, "group.id": topic, "log_level": 0})
         try:
-            found = consumer.committed([TopicPartition(topic, number) for number in range(3)], timeout=15)
+            found = _committed(consumer, [TopicPartition(topic, number) for number in range(3)])
             return {each.partition: max(each.offset, 0) for each in found}
         finally:
             consumer.close()
 
     return committed
+
+
+def _committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Return what is committed, as soon as the broker knows: on a busy machine a new one still loads its groups."""
+    ends = time.monotonic() + 60
+    while True:
+        try:
+            return consumer.committed(places, timeout=15)
+        except KafkaException as error:
+            if error.args[0].code() not in _LOADING or time.monotonic() > ends:
+                raise
+            time.sleep(0.1)

@@ -1,6 +1,8 @@
 """What became of the records, on the command line."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.blocks import Block
@@ -49,6 +51,20 @@ def test_nothing_was_delivered(flights, cli):
     assert (code, json.loads(out)) == (0, [])
     assert "Nothing of this source was counted" in err
     assert "Nothing of this partition was counted" in cli("accounting", "--source", "flights", "2013-01")[2]
+
+
+def test_counts_that_are_corrupt_hide_nothing_else_of_a_partition(flights, cli, url):
+    deliver(flights, "2013-01")
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
+        database.execute("""update coordination_partitions set accounting = replace(accounting, ':7', ':"many"')""")
+    code, out, err = cli("show", "--source", "flights", "2013-01", "-o", "json")
+    assert (code, err) == (0, "")
+    shown = {row["field"]: row["value"] for row in json.loads(out)}
+    assert (shown["accounting"], shown["status"]) == ("corrupt in the store", "COMPLETED")
+    assert "records: corrupt in the store" in cli("explain", "--source", "flights", "2013-01")[1]
+    code, out, err = cli("accounting", "--source", "flights", "2013-01")
+    assert code == 1
+    assert "is corrupt in the store. Reset the partition" in err
 
 
 def test_one_that_never_was(flights, cli):

@@ -6,7 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, Lease, OutcomeUnknownError, SourceCoordinator
+from airflow_coordination.leases import (
+    Block,
+    InvalidInputError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionStatus,
+    SourceCoordinator,
+)
 from airflow_coordination.leases.accounting import OTHERS, Accounting, SinkCounts
 from airflow_coordination.leases.accounts import MAX_TEXT_BYTES, Accounts, flat, of_flat
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -122,6 +129,37 @@ def test_s26_a_saved_pass_that_ends_without_more_stays_counted(owned: Owned) -> 
     assert owned.read == 4
 
 
+@pytest.mark.parametrize("before", [None, 2])
+def test_s26_what_this_tenure_has_saved_stays_counted_when_it_closes_without_more(
+    owned: Owned, before: int | None
+) -> None:
+    if before:
+        owned.one.give_up(owned.one.save_progress_state(owned.acquired(), 1, counted=of(before)))
+    lease = owned.one.save_progress_state(owned.acquired(), 2, counted=of(4))
+    owned.one.close(lease, SOON)
+    assert owned.read == (before or 0) + 4
+    owned.clock.advance(2 * SOON)
+    owned.one.close(owned.acquired(), SOON, counted=of(3))
+    assert owned.read == 3, "that pass was over"
+
+
+@pytest.mark.parametrize(
+    ("saved", "ending", "told"), [(None, None, None), (2, None, 2), (None, 3, 3), (2, 3, 3)], ids=str
+)
+def test_s26_counts_of_a_pass_that_is_over_are_not_said_of_what_the_next_one_publishes(
+    owned: Owned, saved: int | None, ending: int | None, told: int | None
+) -> None:
+    owned.one.close(owned.acquired(), SOON, blocks=[Block("clean", "/out/1", "1", 4, 10)], counted=of(5))
+    owned.clock.advance(2 * SOON)
+    lease = owned.acquired()
+    if saved:
+        lease = owned.one.save_progress_state(lease, 1, counted=of(saved))
+    owned.one.complete(lease, [Block("clean", "/out/2", "2", 7, 10)], counted=of(ending) if ending else None)
+    [head] = owned.store.heads("flights|PARTITION")
+    assert (head.rows, head.accounting) == (7, of(told) if told else None)
+    assert owned.read == (told or 5), "the partition goes on to show them"
+
+
 def test_s26_a_reset_counts_from_zero(owned: Owned) -> None:
     owned.one.complete(owned.acquired(), counted=of(4))
     owned.one.reset("k", "ana", "again")
@@ -166,7 +204,7 @@ def test_names_with_colons_are_told_apart() -> None:
 
 @pytest.mark.parametrize("counts", ['{"reed":1}', '{"read":-1}', '{"delivered":1}', '{"read:x":1}', "[]", "7"])
 def test_counts_that_are_corrupt_in_the_store_are_an_error_and_not_nothing(counts: str) -> None:
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match=r"^accounting='.*': is corrupt in the store\. Reset the partition"):
         Accounts.parse(f'{{"generation":"g","over":0,"counts":{counts}}}')
 
 
@@ -174,3 +212,23 @@ def test_counts_that_are_corrupt_in_the_store_are_an_error_and_not_nothing(count
 def test_what_is_corrupt_in_the_store_is_an_error_and_not_nothing(text: str) -> None:
     with pytest.raises(InvalidInputError, match="is corrupt in the store"):
         Accounts.parse(text)
+
+
+def test_what_is_corrupt_in_the_store_refuses_only_what_would_be_added_to_it(
+    owned: Owned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A save and an ending that count nothing go through: who does not deliver any more is not held up."""
+    with monkeypatch.context() as patch:
+        broken = property(lambda self: f'{{"generation":"{self.generation}","over":0,"counts":{{"read":"many"}}}}')
+        patch.setattr(Accounts, "text", broken)
+        owned.one.give_up(owned.one.save_progress_state(owned.acquired(), 1, counted=of(3)))
+    lease = owned.one.save_progress_state(owned.acquired(), 2)
+    for write in (
+        lambda: owned.one.save_progress_state(lease, 3, counted=of(2)),
+        lambda: owned.one.complete(lease, counted=of(2)),
+        lambda: owned.one.close(lease, SOON),
+    ):
+        with pytest.raises(InvalidInputError, match="is corrupt in the store"):
+            write()
+    owned.one.complete(lease)
+    assert owned.one.counts()[PartitionStatus.COMPLETED] == 1
