@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -134,6 +135,51 @@ def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
     assert parent is not None
     assert parent.awaited_op is None
     assert len(one.claimable(1_000)) == len(many)
+
+
+def reset_before_look(monkeypatch: pytest.MonkeyPatch, store: DynamoDBStore, number: int) -> None:
+    """Let the parent be reset, and named once more, right before its children are listed for the ``number``-th time."""
+    looks, whole = count(1), Children.waiting
+
+    def waiting(self: Children, *given: Any) -> Any:
+        if next(looks) == number:
+            other = coordinator(store, "other")
+            other.reset("p", by="ana", why="a test")
+            other.create_partitions([PartitionIdentifier("late", parents=["p"])])
+        return whole(self, *given)
+
+    monkeypatch.setattr(Children, "waiting", waiting)
+
+
+def check_late_waits_for_the_second_end(one: SourceCoordinator) -> None:
+    assert waits(one, "late") == ("p",)
+    assert one.acquire_partition("late") is None
+    complete(one, "p")
+    assert (waits(one, "late"), one.outlook().blocked) == ((), 0)
+
+
+def test_s19_who_is_created_after_a_reset_is_not_released_with_the_others(
+    store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many for one transaction: they are listed once more after it, and released one by one."""
+    one = coordinator(store)
+    one.create_partitions(["p"])
+    one.create_partitions([PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 1)])
+    reset_before_look(monkeypatch, store, 2)
+    complete(one, "p")
+    check_late_waits_for_the_second_end(one)
+
+
+def test_s19_nor_by_a_sweep_that_goes_on_with_them(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = coordinator(store)
+    one.create_partitions(["p"])
+    one.create_partitions([PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 1)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Children, "release_all", lambda *_: 0)
+        complete(one, "p")
+    reset_before_look(monkeypatch, store, 1)
+    assert one.sweep().released == 0
+    check_late_waits_for_the_second_end(one)
 
 
 def test_s20_the_next_few_are_looked_at_in_the_next_sweep(store: DynamoDBStore) -> None:
