@@ -57,6 +57,14 @@ def test_what_is_parked_farther_up_is_named(flights):
     assert said.command == "airflow coordination reopen a --source flights --why '…'"
 
 
+def test_what_is_parked_is_named_only_below_what_waits_for_it(flights):
+    flights.create_partitions(["a", "x", PartitionIdentifier("b", parents=["a"])])
+    flights.create_partitions([PartitionIdentifier("c", parents=["b", "x"])])
+    flights.fail(flights.acquire_partition("x"), "no memory")
+    sentence = "Partition 'c' waits for 2 parents: 'x' is parked (no memory); 'b' waits for 'a'."
+    assert flights.explain("c").sentence == sentence
+
+
 def test_a_lease_that_has_ended(flights, clock):
     family(flights, "p")
     flights.acquire_partition("p")
@@ -77,7 +85,8 @@ def test_a_long_chain_is_not_read_whole(flights, monkeypatch):
     read, whole = [], flights.store.get
     monkeypatch.setattr(flights.store, "get", lambda source, key: read.append(key) or whole(source, key))
     said = flights.explain("098")
-    assert (said.reason, said.command, len(read)) == (Reason.BLOCKED, None, MOST_ABOVE + 1)
+    assert (said.reason, len(read)) == (Reason.BLOCKED, MOST_ABOVE + 1)
+    assert said.command == f"airflow coordination explain {98 - MOST_ABOVE:03} --source flights"
 
 
 def test_in_a_paused_source_it_waits_for_its_parents_all_the_same(flights):
