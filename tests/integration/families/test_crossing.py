@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import count
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
 from airflow_coordination.testing.clock import FakeClock
@@ -115,6 +118,34 @@ def test_s2_who_has_lost_the_lease_meanwhile_completes_nothing(
     with pytest.raises(Exception, match="is not owned under fence"):
         complete(one, "p")
     assert waits(one, "c") == ("p",)
+
+
+def test_children_of_one_parent_do_not_refuse_each_other(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service cancels a transaction that meets another one on an item; engines for tests let them in by turns."""
+    one, transact = coordinator(store), store.table.transact
+    parents = [f"p{number}" for number in range(12)]
+    one.create_partitions(parents)
+    under_way, met, at_once, lock = Counter[str](), [], [0], Lock()
+
+    def one_at_a_time(call: Call, changes: list[dict[str, Any]]) -> Any:
+        keys = [change["Update"]["Key"]["sourcePartitionKey"]["S"] for change in changes if "Update" in change]
+        with lock:
+            met.extend(key for key in keys if under_way[key])
+            under_way.update(keys)
+            at_once.append(under_way.total())
+        try:
+            return transact(call, changes)
+        finally:
+            with lock:
+                under_way.subtract(keys)
+
+    monkeypatch.setattr(store.table, "transact", one_at_a_time)
+    children = [
+        PartitionIdentifier(f"{parent}-{number}", parents=[parent]) for number in range(4) for parent in parents
+    ]
+    merged = [PartitionIdentifier(f"m{number}", parents=parents[number : number + 2]) for number in range(3)]
+    assert one.create_partitions([*children, *merged]).created == 51
+    assert (met, max(at_once) > 2) == ([], True)
 
 
 def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
