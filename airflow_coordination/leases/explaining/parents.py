@@ -20,6 +20,7 @@ NAMED: Final = 5
 """So many of them are named."""
 _RELEASED: Final = "The step that completes the last of them makes it claimable."
 _SWEPT: Final = "The next sweep of a sensor makes it claimable."
+_GONE: Final = "Nothing happens by itself: finish it, or delete it and create it again without what is not there."
 _BY_A_PERSON: Final = "Nothing happens by itself: reopen what is parked, or finish it, and it counts as completed."
 
 
@@ -35,12 +36,16 @@ def blocked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     if parked is not None:
         command = remedies.command("reopen", facts.source, parked.key, prefix=facts.prefix)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _BY_A_PERSON, command)
-    farthest = facts.above[-1] if facts.above else None  # of a long chain not all is read: there one goes on to ask
-    first = next((one for one in facts.above if not one.blocked), farthest)
-    if first is not None and first.status is PartitionStatus.COMPLETED:
+    there = [one for one in facts.above if not one.deleted or one.cleaned_up]
+    if not there:
+        command = remedies.command("finish", facts.source, facts.key, prefix=facts.prefix)
+        return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _GONE, command)
+    farthest = there[-1]  # of a long chain not all is read: there one goes on to ask
+    first = next((one for one in there if not one.blocked), farthest)
+    if first.status is PartitionStatus.COMPLETED:
         status = remedies.command("status", facts.source, prefix=facts.prefix)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _SWEPT, status)
-    why = None if first is None else remedies.command("explain", facts.source, first.key, prefix=facts.prefix)
+    why = remedies.command("explain", facts.source, first.key, prefix=facts.prefix)
     return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _RELEASED, why)
 
 

@@ -1,5 +1,6 @@
 """Why a partition waits that comes after others."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -70,6 +71,21 @@ def test_a_lease_that_has_ended(flights, clock):
     flights.acquire_partition("p")
     clock.advance(timedelta(hours=1))
     assert flights.explain("c").sentence.endswith("'p' was held by 'test', and its lease has ended.")
+
+
+@pytest.mark.parametrize("tombstone", [False, True])
+def test_what_is_not_there_does_not_complete(flights, tombstone):
+    """Code that knew no parents has deleted it, or somebody's hand."""
+    family(flights, "p")
+    partitions = flights.store._source("flights|PARTITION").partitions
+    if tombstone:
+        partitions["p"] = replace(partitions["p"], deleted=True)
+    else:
+        del partitions["p"]
+    said = flights.explain("c")
+    assert said.sentence == "Partition 'c' waits for 1 parent: 'p' is not there."
+    assert said.next.startswith("Nothing happens by itself: finish it, or delete it")
+    assert said.command == "airflow coordination finish c --source flights --why '…'"
 
 
 def test_many_parents_are_not_all_named(flights):
