@@ -73,11 +73,15 @@ class Refusal(BaseModel):
 
 
 class Sample(PartitionRow):
-    """A partition that is meant, with the output that a retract takes back, or whom a finish lets start."""
+    """A partition that is meant, with the output that a retract takes back, or whom a finish lets start.
+
+    ``released`` says how many of its children go on although it is taken up again.
+    """
 
     datasets: str | None = None
     rows: int | None = None
     children: int | None = None
+    released: int | None = None
     named: str | None = None
 
 

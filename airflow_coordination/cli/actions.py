@@ -33,8 +33,12 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     meant = selected(coordinator, args)
     now = context.store.now()
-    rows = [{**summary(one, now), **at_stake(context.store, action, one)} for one in meant.shown]
+    stakes = [at_stake(context.store, action, one) for one in meant.shown]
+    columns = dict.fromkeys(name for stake in stakes for name in stake)
+    rows = [{**summary(one, now), **columns, **stake} for one, stake in zip(meant.shown, stakes, strict=True)]
     print_rows(rows, args.output)
+    if "released" in columns:
+        say("What was released after it goes on: nothing takes that back.")
     if scope := sentence(args.source, meant):
         say(scope)
     partitions, about = meant.partitions, f"partition(s) of source {args.source}"

@@ -269,7 +269,7 @@ class FusedAcquisition:
     def __init__(self, acquisition: Acquisition, store: PartitionStore, request: AcquireNext, sent_at: float) -> None:
         self._acquisition, self._store, self._request, self._sent_at = acquisition, store, request, sent_at
         self._found: Partition | None = None
-        self._may_have_missed = request.may_miss
+        self._may_have_missed = True
         self._sent = False
 
     def send(self, end: End) -> Answer:

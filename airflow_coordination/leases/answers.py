@@ -43,7 +43,8 @@ class FusedAnswer:
     """What the store says to "complete and acquire next".
 
     :param next: what was acquired, ``None`` when nothing was.
-    :param missed: nothing was acquired, and not everything was looked at, as the request allowed.
+    :param missed: nothing was acquired, and not everything was looked at: as the request allowed, or because others
+        waited for what was completed, so that it took a commit of its own.
     """
 
     ended: Answer

@@ -92,7 +92,7 @@ class Moving(Overview, Pausing):
             if partition.status is ASSIGNED:
                 raise self.not_at_rest(f"has partition {shown(partition.key)}, which is held now", "owners")
             if partition.parents:
-                raise self.not_at_rest(f"has partition {shown(partition.key)} with parents: such sources stay", "show")
+                raise self.not_at_rest(f"has partition {shown(partition.key)} with parents: such sources stay", "list")
             while ahead is not None and ahead[0].encode() < partition.key.encode():
                 yield from self._of_heads(*ahead)
                 ahead = next(heads, None)

@@ -30,6 +30,8 @@ OFFERED: Final = {
     Action.RETRACT: "Take back what a partition has published: readers do not see it any more",
 }
 """What people are offered, each with what it does."""
+_TAKES_UP_AGAIN: Final = (Action.RESET, Action.REOPEN, Action.PARK)
+"""What may be done to a partition that had finished before: a release of its children is final."""
 
 Each = TypeVar("Each")
 
@@ -90,13 +92,23 @@ def as_counted(coordinator: SourceCoordinator, action: Action, key: str, stamped
 
 
 def at_stake(store: PartitionStore, action: Action, partition: Partition) -> dict[str, str | int | None]:
-    """Return the datasets and rows that a retract takes back, whom a finish lets start, and nothing otherwise."""
-    if action is Action.FINISH:
+    """Return the datasets and rows that a retract takes back, whom a finish lets start, and nothing otherwise.
+
+    What has parents that were done with goes on when one of them is taken up again: then it is named, too.
+    """
+    if action in (Action.FINISH, *_TAKES_UP_AGAIN):
         children = store.children(partition.source, partition.key, None, MOST_CHILDREN)
         waiting = [child.key for child in children if partition.key in child.waits_for]
-        return {"children": len(waiting), "named": ", ".join(map(shown, waiting[:NAMED])) or None}
+        if action is Action.FINISH:
+            return {"children": len(waiting), "named": _named(waiting)}
+        released = [child.key for child in children if child.key not in waiting]
+        return {"released": len(released), "named": _named(released)} if released else {}
     if action is not Action.RETRACT:
         return {}
     heads = [head for head in every_head(store, partition.source, key=partition.key) if head.blocks]
     datasets = ", ".join(sorted(head.dataset for head in heads))
     return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}
+
+
+def _named(keys: list[str]) -> str | None:
+    return ", ".join(map(shown, keys[:NAMED])) or None

@@ -125,7 +125,9 @@ def count(
     :param rows: stop after having read so many; the result says where to go on.
     """
     if chosen.only_state and after is None and 0 < limit <= _PAGE:
-        return _counted_by_index(coordinator, chosen, chosen.only_state, limit)
+        counted = _counted_by_index(coordinator, chosen, chosen.only_state, limit)
+        if counted is not None:
+            return counted
     kept: list[Partition] = []
     matching = 0
     while rows is None or rows > 0:
@@ -140,11 +142,14 @@ def count(
     return Selection(kept, matching, str(chosen), after)
 
 
-def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int) -> Selection:
+def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int) -> Selection | None:
+    """Return what is found, ``None`` where others stand between: what is blocked lies among what is UNASSIGNED."""
     page = chosen.page(coordinator, None, limit)
     found = list(filter(chosen.finds, page))
     if len(page) < limit:
         return Selection(found, len(found), str(chosen))
+    if len(found) < len(page):
+        return None
     whole = by_state(coordinator.counts(), coordinator.outlook())[state]
     return Selection(found, max(whole, len(found)), str(chosen))
 

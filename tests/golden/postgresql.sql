@@ -1038,8 +1038,8 @@ WITH given AS MATERIALIZED (SELECT *
   ON CONFLICT (source_identifier, source_partition_key) DO UPDATE
   SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = $8, create_op = $8, generation = $8, confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
   WHERE coordination_partitions.deleted = 1 AND coordination_partitions.create_op <> $8
-  RETURNING source_partition_key AS child), noted AS (INSERT INTO coordination_children (source_identifier, parent_key, child_key)
-  SELECT $7, parent, child
+  RETURNING source_partition_key AS child), noted AS (INSERT INTO coordination_children (source_identifier, parent_key, child_hash, child_key)
+  SELECT $7, parent, encode(sha256(convert_to(child, 'UTF8')), 'hex'), child
   FROM named JOIN made USING (child)
   ON CONFLICT DO NOTHING), stamped AS (UPDATE coordination_partitions
   SET awaited_op = $8

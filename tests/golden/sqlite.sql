@@ -1122,11 +1122,11 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0060', create_op = 'op0060', generation = 'op0060', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
   WHERE deleted = 1 AND create_op <> 'op0060'
   RETURNING 1
-INSERT INTO coordination_children (source_identifier, parent_key, child_key)
-  VALUES ('flights|PARTITION', 'north', 'both')
+INSERT INTO coordination_children (source_identifier, parent_key, child_hash, child_key)
+  VALUES ('flights|PARTITION', 'north', 'ff7772053abf7d817d6eec229a09e14f0d1552f1cb0aeedb2ac73784ac2d2e39', 'both')
   ON CONFLICT DO NOTHING
-INSERT INTO coordination_children (source_identifier, parent_key, child_key)
-  VALUES ('flights|PARTITION', 'south', 'both')
+INSERT INTO coordination_children (source_identifier, parent_key, child_hash, child_key)
+  VALUES ('flights|PARTITION', 'south', 'ff7772053abf7d817d6eec229a09e14f0d1552f1cb0aeedb2ac73784ac2d2e39', 'both')
   ON CONFLICT DO NOTHING
 UPDATE coordination_partitions
   SET awaited_op = 'op0060'
@@ -1375,8 +1375,8 @@ WITH given AS MATERIALIZED (SELECT key AS place, json_extract(value, '$[0]') AS 
   SET source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0, partition_progress_state = NULL, last_error = NULL, reopen_at = NULL, partition_owner = NULL, partition_ownership_timeout = NULL, staged = NULL, max_lost_leases = NULL, max_failures = NULL, acquired_at = NULL, owner_details = NULL, accounting = NULL, awaited_op = NULL, wanted_by = NULL, wanted_token = NULL, wanted_until = NULL, last_op = 'op0070', create_op = 'op0070', generation = 'op0070', confirmed = 0, deleted = 0, timed = NULL, due_at = NULL, payload = excluded.payload, priority = excluded.priority, parents = excluded.parents, waits_for = excluded.waits_for, ordinal = excluded.ordinal, position = excluded.position, available_at = excluded.available_at, created_at = excluded.created_at, updated_at = excluded.updated_at, ready = excluded.ready
   WHERE deleted = 1 AND create_op <> 'op0070'
   RETURNING 1
-INSERT INTO coordination_children (source_identifier, parent_key, child_key)
-  VALUES ('flights|PARTITION', 'east', 'late')
+INSERT INTO coordination_children (source_identifier, parent_key, child_hash, child_key)
+  VALUES ('flights|PARTITION', 'east', '089001a35679a33ef3db0ca350db9b9a2f0136e0e327577b04b3b98127470961', 'late')
   ON CONFLICT DO NOTHING
 (as under: create partitions)
 

@@ -86,7 +86,7 @@ function Found({ found, busy, action }) {
   const { sentence, matching, samples, fit, meant, refusals, refused, after } = found;
   return h(Stack, { gap: 2 },
     h(Text, null, sentence ? visible(sentence) : after && `${matching.toLocaleString()} found so far${busy ? " …" : "; counting was not finished."}`),
-    samples.length > 0 && h(Rows, { heads: ["Key", "State", "Owner", "Last error", ...(samples.some(isAtStake) ? [samples.some(({ children }) => isNumber(children)) ? "May start after it" : "Output at stake"] : [])],
+    samples.length > 0 && h(Rows, { heads: ["Key", "State", "Owner", "Last error", ...(samples.some(isAtStake) ? [whatIsAtStake(samples)] : [])],
       rows: samples.map((one) => [one.key, h(Key, { text: one.key }), h(StateBadge, { state: one.status }), visible(one.owner ?? ""),
         h(Text, { lineClamp: 2 }, visible(one.last_error ?? "")), ...(samples.some(isAtStake) ? [atStake(one)] : [])]) }),
     !after && h(Text, { fontWeight: "bold" }, `Dry run: would ${action} ${fit} of ${meant.length}. Nothing was changed.`),
@@ -94,9 +94,11 @@ function Found({ found, busy, action }) {
 }
 
 const isNumber = (value) => typeof value === "number";
-const isAtStake = ({ rows, children }) => isNumber(rows) || isNumber(children);
-const atStake = ({ rows, datasets, children, named: keys }) =>
-  isNumber(children) ? `${children.toLocaleString()} ${visible(keys ?? "")}` : `${rows ?? 0} rows ${visible(datasets ?? "")}`;
+const isAtStake = ({ rows, children, released }) => isNumber(rows) || isNumber(children) || isNumber(released);
+const whatIsAtStake = (samples) => samples.some(({ children }) => isNumber(children)) ? "May start after it"
+  : samples.some(({ released }) => isNumber(released)) ? "Goes on without it" : "Output at stake";
+const atStake = ({ rows, datasets, children, released, named: keys }) =>
+  isNumber(rows) ? `${rows} rows ${visible(datasets ?? "")}` : `${(children ?? released ?? 0).toLocaleString()} ${visible(keys ?? "")}`;
 
 function Result({ result: { done, tried, refusals, problem }, action, of }) {
   return h(Stack, { gap: 2, role: "status" },

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from airflow_coordination.leases import remedies
+from airflow_coordination.leases.explaining.above import above
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import SourceFacts
 from airflow_coordination.leases.explaining.undelivered import told
@@ -19,6 +20,7 @@ NAMED: Final = 5
 """So many of them are named."""
 _RELEASED: Final = "The step that completes the last of them makes it claimable."
 _SWEPT: Final = "The next sweep of a sensor makes it claimable."
+_GONE: Final = "Nothing happens by itself: finish it, or delete it and create it again without what is not there."
 _BY_A_PERSON: Final = "Nothing happens by itself: reopen what is parked, or finish it, and it counts as completed."
 
 
@@ -34,11 +36,16 @@ def blocked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     if parked is not None:
         command = remedies.command("reopen", facts.source, parked.key, prefix=facts.prefix)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _BY_A_PERSON, command)
-    first = next((one for one in facts.above if not one.blocked), None)
-    if first is not None and first.status is PartitionStatus.COMPLETED:
+    there = [one for one in facts.above if not one.deleted or one.cleaned_up]
+    if not there:
+        command = remedies.command("finish", facts.source, facts.key, prefix=facts.prefix)
+        return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _GONE, command)
+    farthest = there[-1]  # of a long chain not all is read: there one goes on to ask
+    first = next((one for one in there if not one.blocked), farthest)
+    if first.status is PartitionStatus.COMPLETED:
         status = remedies.command("status", facts.source, prefix=facts.prefix)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _SWEPT, status)
-    why = None if first is None else remedies.command("explain", facts.source, first.key, prefix=facts.prefix)
+    why = remedies.command("explain", facts.source, first.key, prefix=facts.prefix)
     return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _RELEASED, why)
 
 
@@ -54,14 +61,14 @@ def _state(seen: Partition | None, by_key: dict[str, Partition], now: datetime) 
         ended = seen.ownership_timeout is not None and seen.ownership_timeout <= now
         return f"{'was' if ended else 'is'} held by {holder(seen.owner)}{', and its lease has ended' if ended else ''}"
     if seen.blocked:
-        return f"waits for {_named(seen.waits_for)}{_parked_above(by_key)}"
+        return f"waits for {_named(seen.waits_for)}{_parked_above(seen, by_key)}"
     due = seen.reopen_at if seen.status is PartitionStatus.CLOSED else seen.available_at
     return "can be acquired" if due is None or due <= now else f"waits until {ahead(due, now)}"
 
 
-def _parked_above(by_key: dict[str, Partition]) -> str:
+def _parked_above(seen: Partition, by_key: dict[str, Partition]) -> str:
     """Return what is parked somewhere above what is blocked itself."""
-    parked = [one.key for one in by_key.values() if one.parked]
+    parked = [one.key for one in above(seen, by_key.get) if one.parked]
     return f", and above it {_named(parked)} {'is' if len(parked) == 1 else 'are'} parked" if parked else ""
 
 

@@ -19,6 +19,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus
@@ -129,9 +130,17 @@ class Children:
         return self._partitions.change(call, child.source, child.key, change) is None
 
     def release_all(self, call: Call, parent: Partition) -> int:
-        """Release who waits for a completed partition, one by one, then take its stamp off; return how many."""
+        """Release who waits for a completed partition, one by one, then take its stamp off; return how many.
+
+        That it is completed is read once more, after the children: one that was created after a reset in between waits
+        for it rightly.
+
+        :param parent: as it was read before: its stamp is older than this look at its children.
+        """
         source = parent.source
         waiting = self.waiting(call, source, parent.key)
+        if status_in(self._partitions.some(call, source, [parent.key]), parent.key) is not PartitionStatus.COMPLETED:
+            return 0
         done = side_by_side([partial(self.release, call, child, parent.key) for child in waiting])
         if all(done):
             finished = Attr(it.STATUS).eq(str(PartitionStatus.COMPLETED)) & Attr(it.AWAITED).eq(parent.awaited_op)

@@ -96,15 +96,16 @@ class Creating:
     def _create_all(self, write: Create, todo: list[tuple[NewPartition, int]], done: dict[str, Created]) -> None:
         errors: list[BaseException] = []
 
-        def create(new: NewPartition, ordinal: int) -> None:
-            if errors:
-                return
-            try:
-                done[new.key] = self._create(write, new, ordinal)
-            except BaseException as error:
-                errors.append(error)
+        def create(family: list[tuple[NewPartition, int]]) -> None:
+            for new, ordinal in family:
+                if errors:
+                    return
+                try:
+                    done[new.key] = self._create(write, new, ordinal)
+                except BaseException as error:
+                    errors.append(error)
 
-        side_by_side([partial(create, new, ordinal) for new, ordinal in todo])
+        side_by_side([partial(create, family) for family in _families(todo)])
         if errors:
             raise _worst(errors, applied=bool(done))
 
@@ -183,6 +184,29 @@ def _found(existing: Partition, new: NewPartition, op: str) -> Created:
     stored = (existing.payload_text, existing.priority, existing.parents)
     same = stored == (new.payload_text, new.priority, new.parents)
     return Created(existing=1, changed=() if same else (new.key,))
+
+
+def _families(todo: Sequence[tuple[NewPartition, int]]) -> list[list[tuple[NewPartition, int]]]:
+    """Return a page in parts that are created side by side, so that no two of them have a parent in common.
+
+    Two transactions that meet on an item, as on the parent of two children, refuse each other.
+    """
+    first: dict[str, str] = {}
+
+    def family_of(parent: str) -> str:
+        while (above := first.setdefault(parent, parent)) != parent:
+            first[parent] = first[above]
+            parent = above
+        return parent
+
+    for new, _ in todo:
+        for parent in new.parents[1:]:
+            first[family_of(parent)] = family_of(new.parents[0])
+    found: dict[tuple[bool, str], list[tuple[NewPartition, int]]] = {}
+    for new, ordinal in todo:
+        name = (True, family_of(new.parents[0])) if new.parents else (False, new.key)
+        found.setdefault(name, []).append((new, ordinal))
+    return list(found.values())
 
 
 def _worst(errors: list[BaseException], *, applied: bool) -> BaseException:

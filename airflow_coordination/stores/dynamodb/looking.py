@@ -54,9 +54,19 @@ class Looking:
         if found.claimable or found.assigned or found.waiting:
             return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[COMPLETED])
         exact = self._counting.count(source, now)
-        unassigned = max(0, exact[UNASSIGNED] - found.blocked)
-        unseen = unassigned + exact[ASSIGNED] + max(0, exact[CLOSED] - found.parked)
+        blocked, parked = self._standing_still(source, found)
+        unseen = max(0, exact[UNASSIGNED] - blocked) + exact[ASSIGNED] + max(0, exact[CLOSED] - parked)
         return replace(found, waiting=unseen, completed=exact[COMPLETED])
+
+    def _standing_still(self, source: str, found: Outlook) -> tuple[int, int]:
+        """Return how many wait for parents, and how many are parked: all of them, however many the outlook names."""
+        call, count = Call("look ahead", writes=False), self._queue.count
+        blocked, parked = found.blocked, found.parked
+        if blocked >= LOOK:
+            blocked = self._queue.blocked(call, source, None)
+        if parked >= LOOK:
+            parked = count(call, source, CLOSED, Key(it.STANDING).eq(PARKED), None)
+        return blocked, parked
 
     def _indexed(self, source: str) -> Outlook:
         """Return what the index shows, which is nothing of what is completed."""

@@ -191,11 +191,20 @@ class Table:
 
         :param size: items read for a page, before any filter; as many as the service gives when ``None``.
         """
+        for answer in self._answers(call, size, **arguments):
+            yield [plain(item) for item in answer["Items"]]
+
+    def counts(self, call: Call, size: int | None, **arguments: Any) -> Iterator[int]:
+        """Yield how many items a query finds, page by page as :meth:`pages` does."""
+        for answer in self._answers(call, size, Select="COUNT", **arguments):
+            yield int(answer["Count"])
+
+    def _answers(self, call: Call, size: int | None, **arguments: Any) -> Iterator[dict[str, Any]]:
         bound = {"Limit": size} if size is not None else {}
         start: dict[str, Any] = {}
         while True:
             answer = self.send(call, "query", TableName=self.name, **arguments, **bound, **start)
-            yield [plain(item) for item in answer["Items"]]
+            yield answer
             if "LastEvaluatedKey" not in answer:
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}

@@ -191,7 +191,7 @@ class PostgresStore(SqlStore):
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:
-            return self._complete_and_acquire(end, following)
+            return self._complete(end)
         found = partition_of(row) if row[0] is not None else None
         if found is None and short:
             self._short_way.missed(following.source)
@@ -200,16 +200,17 @@ class PostgresStore(SqlStore):
             self._marks.acquired(following.source, found, asked_from)
         return FusedAnswer(Answer(True), found)
 
-    def _complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
-        """Say why the fused statement was refused; if only because others wait, end and acquire one after the other.
+    def _complete(self, end: End) -> FusedAnswer:
+        """Say why the fused statement was refused; if only because others wait, end and release them.
 
-        Two commits: an acquisition whose answer is lost is found by its nonce, as ever.
+        What comes next is acquired by a request of its own: a second commit here could fail, or arrive late, after the
+        first one is answered for.
         """
         refused = self.refusal(end.source, end.key)
         if not waited_for(end, refused.partition):
             return FusedAnswer(refused)
         ended = self.end_and_release(end)
-        return FusedAnswer(ended, self.acquire_next(following) if ended.applied else None)
+        return FusedAnswer(ended, missed=ended.applied)
 
 
 @lru_cache(maxsize=64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer
@@ -76,8 +77,9 @@ class SqliteStore(SqlStore):
             given = self.timed({**place, "page": rows}) | {"first": number * create.PLACES_PER_PAGE}
             made = run(self.statement(create_children.create_in_transaction, self.database.dialect), given)
             for new in absent:
+                child = {**place, "key": new.key, "hash": sha256(new.key.encode()).hexdigest()}
                 for parent in new.parents:
-                    run(self.statement(children.put_child), {**place, "parent": parent, "key": new.key})
+                    run(self.statement(children.put_child), {**child, "parent": parent})
             for parent in dict.fromkeys(parent for waiting in waits.values() for parent in waiting):
                 run(self.statement(children.stamp), {**place, "parent": parent})
             return len(made)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import random
+import string
 from dataclasses import replace
 from datetime import timedelta
 
@@ -231,6 +233,16 @@ class Hierarchy:
         for key in odd:
             bench.complete(bench.acquire(key))
         assert sorted(bench.drained()) == ["c" * 2_048, "d"]
+
+    def test_keys_as_long_as_they_may_be_and_not_to_be_compressed(self, bench: Workbench) -> None:
+        """An index of PostgreSQL holds 2,704 bytes a row, after compression."""
+        chance = random.Random(7)
+        *parents, last = ["".join(chance.choices(string.printable, k=2_048)) for _ in range(4)]
+        family(bench, *parents, of=last)
+        for key in parents:
+            assert bench.keys(bench.store.children(bench.source, key, None, 10)) == [last]
+            bench.complete(bench.acquire(key))
+        assert bench.acquire().key == last
 
     def test_a_released_child_keeps_its_priority_and_place(self, bench: Workbench) -> None:
         bench.create("p")

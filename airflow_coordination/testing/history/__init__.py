@@ -13,6 +13,7 @@ Every process of a real run writes a :class:`FileLog` of its own; :func:`read_lo
 from airflow_coordination.testing.history.check import (
     Violation,
     check,
+    children_come_after_their_parents,
     fences_are_unique,
     metrics_are_exact,
     pauses_hold,
@@ -42,6 +43,7 @@ __all__ = [
     "Undecided",
     "Violation",
     "check",
+    "children_come_after_their_parents",
     "explain",
     "fences_are_unique",
     "metrics_are_exact",

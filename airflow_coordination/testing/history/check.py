@@ -12,6 +12,7 @@ from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import FORGOTTEN
+from airflow_coordination.testing.history.families import acquired_early
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
@@ -36,7 +37,7 @@ class Violation:
 
 
 def check(operations: Sequence[Operation], settings: Settings, behind: float = 0.0) -> list[Violation]:
-    """Return what a history breaks: S1, S3, S5 to S8, S12, L5 (see the rules below).
+    """Return what a history breaks: S1, S3, S5 to S8, S12, S19, L5 (see the rules below).
 
     :param operations: all calls on one source, in the order in which they were made.
     :param settings: as the source's coordinators have them.
@@ -45,6 +46,7 @@ def check(operations: Sequence[Operation], settings: Settings, behind: float = 0
     return [
         *fences_are_unique(operations),
         *nothing_is_forgotten_early(operations),
+        *children_come_after_their_parents(operations),
         *each_partition_is_linearizable(operations, Model(settings, behind)),
     ]
 
@@ -82,6 +84,12 @@ def fences_are_unique(operations: Iterable[Operation]) -> Iterator[Violation]:
             other = given.setdefault(made.result["nonce"], made)
             if other is not made:
                 yield Violation("S1", "one nonce for two tenures", (other, made))
+
+
+def children_come_after_their_parents(operations: Sequence[Operation]) -> Iterator[Violation]:
+    """S19: no child is acquired before each of its parents was being finished."""
+    for made, parent in acquired_early(operations):
+        yield Violation("S19", f"acquired before its parent {parent!r} can have finished", (made,))
 
 
 def nothing_is_forgotten_early(operations: Sequence[Operation]) -> Iterator[Violation]:
@@ -125,6 +133,8 @@ def work_is_not_denied(operations: Sequence[Operation], heard_until: float = NEV
 def _untouched(operations: Sequence[Operation], heard_until: float) -> Iterator[tuple[str, float, float]]:
     """Yield partitions with the time from their creation to the first call on them, where it has a length."""
     for key, calls in by_partition(operations).items():
+        if any(made.given.get("parents") for made in calls):
+            continue  # it waits for them
         created = [made.answered for made in calls if made.kind is Kind.CREATE and made.told is Told.OK]
         others = [made.invoked for made in calls if made.kind is not Kind.CREATE and made.told is not Told.NOTHING]
         until = min([heard_until, *others])

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     REOPEN = "reopen"
     PARK = "park"
     RESET = "reset"
+    FINISH = "finish"
     RETRACT = "retract"
     DELETE = "delete"
     PAUSE = "pause"

@@ -21,7 +21,7 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.supply import FunctionOfState, Supplied, SupplierRun, identified
@@ -173,9 +173,12 @@ class RecordedCoordinator:
         made = self._call(Kind.GIVE_UP, key, fence, {"after": None, "for": "dead owner"})
         return self._ended(made, lambda: self.coordinator.give_up_for_dead_owner(key, fence))
 
-    def create_partitions(self, keys: Sequence[str]) -> Created:  # noqa: D102
-        made = [self._call(Kind.CREATE, key) for key in dict.fromkeys(keys)]
-        return self._together(made, lambda: self.coordinator.create_partitions(keys))
+    def create_partitions(self, partitions: Sequence[str | PartitionIdentifier]) -> Created:  # noqa: D102
+        named: dict[str, PartitionIdentifier] = {}
+        for one in map(identified, partitions):
+            named.setdefault(one.key, one)
+        made = [self._call(Kind.CREATE, key, given=_parents(one)) for key, one in named.items()]
+        return self._together(made, lambda: self.coordinator.create_partitions(partitions))
 
     def run_supplier(self, supplier: FunctionOfState) -> SupplierRun:
         """Note every partition that the supplier gives as a creation of its own."""
@@ -185,7 +188,7 @@ class RecordedCoordinator:
             for item in supplier(state) or ():
                 key = getattr(item, "key", item)
                 if isinstance(key, str) and key not in made:
-                    made[identified(item).key] = self._call(Kind.CREATE, key)
+                    made[key] = self._call(Kind.CREATE, key, given=_parents(identified(item)))
                 yield item
 
         ran = self._told(run, lambda: self.coordinator.run_supplier(noted), lambda ran: {"state": ran.state})
@@ -296,6 +299,10 @@ class RecordedCoordinator:
 
 def _swept(swept: Swept) -> Result:
     return {"reopened": swept.reopened, "reclaimed": swept.reclaimed, "parked": swept.parked}
+
+
+def _parents(one: PartitionIdentifier) -> Result:
+    return {"parents": list(one.parents)} if one.parents else NO_RESULT
 
 
 def _noted(then: str | None) -> Result:

@@ -163,5 +163,7 @@ class State(NamedTuple):
             )
         if kind is Kind.RESET:
             return state.fresh(state.creator)
+        if kind is Kind.FINISH:
+            return state._replace(status=COMPLETED, staged=(), failures=0, lost=(0, 0), free_at=NEVER)
         free = state._replace(status=UNASSIGNED, free_at=0.0)
         return free._replace(failures=0, lost=(0, 0)) if kind is Kind.REOPEN else free

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBStore, looking
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE
 from airflow_coordination.stores.dynamodb.children import TOGETHER
@@ -71,6 +71,19 @@ def test_more_children_than_one_transaction_takes_are_no_hindrance(
     late = one.partition("late")
     assert late is not None
     assert late.waits_for == ()
+
+
+def test_more_that_stand_still_than_are_counted_are_not_about_to_move(
+    one: SourceCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing moves, only what is parked or blocked is left out of what waits for its time: all of it."""
+    monkeypatch.setattr(looking, "LOOK", 3)
+    one.create_partitions([f"p{number}" for number in range(5)])
+    one.create_partitions(PartitionIdentifier(f"w{number}", parents=["p0"]) for number in range(5))
+    for number in range(5):
+        one.park(f"p{number}", by="ana", why="a test")
+    seen = one.outlook()
+    assert (seen.claimable, seen.waiting, seen.parked, seen.blocked) == (0, 0, 3, 3)
 
 
 def test_a_parent_that_stands_as_releasing_stands_nowhere_afterwards(

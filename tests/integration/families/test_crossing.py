@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import count
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
 from airflow_coordination.testing.clock import FakeClock
@@ -116,6 +120,34 @@ def test_s2_who_has_lost_the_lease_meanwhile_completes_nothing(
     assert waits(one, "c") == ("p",)
 
 
+def test_children_of_one_parent_do_not_refuse_each_other(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service cancels a transaction that meets another one on an item; engines for tests let them in by turns."""
+    one, transact = coordinator(store), store.table.transact
+    parents = [f"p{number}" for number in range(12)]
+    one.create_partitions(parents)
+    under_way, met, at_once, lock = Counter[str](), [], [0], Lock()
+
+    def one_at_a_time(call: Call, changes: list[dict[str, Any]]) -> Any:
+        keys = [change["Update"]["Key"]["sourcePartitionKey"]["S"] for change in changes if "Update" in change]
+        with lock:
+            met.extend(key for key in keys if under_way[key])
+            under_way.update(keys)
+            at_once.append(under_way.total())
+        try:
+            return transact(call, changes)
+        finally:
+            with lock:
+                under_way.subtract(keys)
+
+    monkeypatch.setattr(store.table, "transact", one_at_a_time)
+    children = [
+        PartitionIdentifier(f"{parent}-{number}", parents=[parent]) for number in range(4) for parent in parents
+    ]
+    merged = [PartitionIdentifier(f"m{number}", parents=parents[number : number + 2]) for number in range(3)]
+    assert one.create_partitions([*children, *merged]).created == 51
+    assert (met, max(at_once) > 2) == ([], True)
+
+
 def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
     store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +166,51 @@ def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
     assert parent is not None
     assert parent.awaited_op is None
     assert len(one.claimable(1_000)) == len(many)
+
+
+def reset_before_look(monkeypatch: pytest.MonkeyPatch, store: DynamoDBStore, number: int) -> None:
+    """Let the parent be reset, and named once more, right before its children are listed for the ``number``-th time."""
+    looks, whole = count(1), Children.waiting
+
+    def waiting(self: Children, *given: Any) -> Any:
+        if next(looks) == number:
+            other = coordinator(store, "other")
+            other.reset("p", by="ana", why="a test")
+            other.create_partitions([PartitionIdentifier("late", parents=["p"])])
+        return whole(self, *given)
+
+    monkeypatch.setattr(Children, "waiting", waiting)
+
+
+def check_late_waits_for_the_second_end(one: SourceCoordinator) -> None:
+    assert waits(one, "late") == ("p",)
+    assert one.acquire_partition("late") is None
+    complete(one, "p")
+    assert (waits(one, "late"), one.outlook().blocked) == ((), 0)
+
+
+def test_s19_who_is_created_after_a_reset_is_not_released_with_the_others(
+    store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many for one transaction: they are listed once more after it, and released one by one."""
+    one = coordinator(store)
+    one.create_partitions(["p"])
+    one.create_partitions([PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 1)])
+    reset_before_look(monkeypatch, store, 2)
+    complete(one, "p")
+    check_late_waits_for_the_second_end(one)
+
+
+def test_s19_nor_by_a_sweep_that_goes_on_with_them(store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = coordinator(store)
+    one.create_partitions(["p"])
+    one.create_partitions([PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 1)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Children, "release_all", lambda *_: 0)
+        complete(one, "p")
+    reset_before_look(monkeypatch, store, 1)
+    assert one.sweep().released == 0
+    check_late_waits_for_the_second_end(one)
 
 
 def test_s20_the_next_few_are_looked_at_in_the_next_sweep(store: DynamoDBStore) -> None:

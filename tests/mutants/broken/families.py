@@ -93,6 +93,14 @@ MUTANTS = (
         _crossing("s19_a_child_that_is_made_anew_meanwhile_waits_for_its_new_parent"),
     ),
     Mutant(
+        "DynamoDB: children are released one by one by an older look at their parent",
+        "stores.dynamodb.children",
+        "if status_in(self._partitions.some(call, source, [parent.key]), parent.key) is not PartitionStatus.COMPLETED:",
+        "if False:",
+        _EARLY,
+        _crossing("s19_nor_by_a_sweep_that_goes_on_with_them"),
+    ),
+    Mutant(
         "what somebody still waits for is cleaned up",
         "leases.cleaning",
         "if any(one.key in child.waits_for for child in children):",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED, as_counted, at_stake, carry_out, each, stamp
@@ -53,3 +54,16 @@ def test_only_a_retract_puts_output_at_stake(parked):
     seen = parked.partition("2014-01")
     assert at_stake(parked.store, Action.RESET, seen) == {}
     assert at_stake(parked.store, Action.RETRACT, seen) == {"datasets": None, "rows": 0}
+
+
+@pytest.mark.parametrize("action", [Action.RESET, Action.REOPEN, Action.PARK])
+def test_what_is_taken_up_again_names_whom_it_does_not_hold_back(parked, action):
+    """A release is final: what waited for it goes on."""
+    parked.create_partitions([PartitionIdentifier(key, parents=["2014-01"]) for key in ("early", "early too")])
+    assert at_stake(parked.store, action, parked.partition("2014-01")) == {}
+    parked.finish("2014-01", by="ana", why="because")
+    parked.reset("2014-01", by="ana", why="because")
+    parked.create_partitions([PartitionIdentifier("late", parents=["2014-01"])])
+    seen = parked.partition("2014-01")
+    assert at_stake(parked.store, action, seen) == {"released": 2, "named": "'early', 'early too'"}
+    assert at_stake(parked.store, Action.FINISH, seen) == {"children": 1, "named": "'late'"}

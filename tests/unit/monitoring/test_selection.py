@@ -2,6 +2,7 @@
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.selection import Filter, count, listed, sentence
 from tests.unit.monitoring.conftest import KEYS
@@ -19,6 +20,15 @@ def test_one_state_is_counted_without_being_read(parked, monkeypatch):
     assert (found.matching, keys(found.partitions), found.after, asked) == (12, KEYS[:5], None, [5])
     assert count(parked, Filter("PARKED"), None, 12).matching == 12
     assert count(parked, Filter("CLOSED"), None, 5).matching == 0
+
+
+def test_what_is_blocked_hides_nothing_that_is_not(parked):
+    parked.create_partitions([PartitionIdentifier(f"a{number}", parents=[KEYS[0]]) for number in range(6)])
+    parked.create_partitions(["b", "c"])
+    for limit, first in ((5, ["b", "c"]), (1, ["b"])):
+        found = count(parked, Filter("UNASSIGNED"), None, limit)
+        assert (keys(found.partitions), found.matching, found.after) == (first, 2, None)
+    assert count(parked, Filter("BLOCKED"), None, 5).matching == 6
 
 
 def test_a_state_with_more_to_it_is_not_counted_by_index(parked):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import Block, Lease, SourceCoordinator
+from airflow_coordination.leases import Block, Lease, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.settings import Settings
@@ -408,6 +408,57 @@ def test_s2_counts_that_differ_from_the_history_are_found(source: Source) -> Non
     calls = source.log.operations
     assert list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 1, Metric.ACQUIRED: 1})) == []
     assert len(list(metrics_are_exact(calls, "first", {Metric.NOT_OWNED: 2}))) == 2
+
+
+def family(source: Source) -> None:
+    """Let the first one complete ``a``, and the second one take its child, which was created before."""
+    source.first.create_partitions([PartitionIdentifier("child", parents=["a"])])
+    source.first.complete(source.acquired(source.first))
+    source.clock.advance(1)
+    assert source.acquired(source.second).key == "child"
+
+
+def test_s19_a_child_after_its_parent_is_explained(source: Source) -> None:
+    family(source)
+    assert source.broken == []
+    source.last(Kind.COMPLETE).told = Told.UNKNOWN
+    assert source.broken == []
+
+
+def test_s19_a_child_before_its_parent_is_found(source: Source) -> None:
+    family(source)
+    ended, taken = source.last(Kind.COMPLETE), source.last(Kind.ACQUIRE)
+    assert (ended.key, taken.key) == ("a", "child")
+    ended.invoked = taken.answered + 1
+    assert next(str(one) for one in check(source.log.operations, SETTINGS)).startswith(
+        "S19: acquired before its parent 'a' can have finished"
+    )
+
+
+def test_s19_what_was_refused_has_finished_nothing(source: Source) -> None:
+    family(source)
+    source.last(Kind.COMPLETE).told = Told.NOT_DONE
+    assert "S19" in source.broken
+
+
+def test_s19_finished_by_a_person_it_has_finished(source: Source) -> None:
+    source.first.create_partitions([PartitionIdentifier("child", parents=["a"])])
+    source.acquired(source.first)
+    source.clock.advance(1)
+    source.second.act(Action.FINISH, "a")
+    assert source.acquired(source.second).key == "child"
+    assert source.second.partition("a") is not None
+    assert source.broken == []
+    source.log.operations.remove(source.last(Kind.FINISH))
+    assert "S19" in source.broken
+
+
+def test_l6_what_waits_for_its_parents_is_no_work(source: Source) -> None:
+    source.acquired(source.first)
+    source.first.create_partitions([PartitionIdentifier("child", parents=["a"])])
+    source.clock.advance(1)
+    assert source.second.get_next_partition() is None
+    assert list(work_is_not_denied(source.log.operations)) == []
 
 
 def test_l6_no_work_is_no_answer_while_there_is_some(source: Source) -> None:

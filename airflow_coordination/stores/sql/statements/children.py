@@ -71,8 +71,8 @@ def statuses() -> str:
 
 def put_child() -> str:
     """Return SQLite's statement that notes one of a partition's parents."""
-    return f"""INSERT INTO {CHILDREN} (source_identifier, parent_key, child_key) VALUES (:source, :parent, :key)
-        ON CONFLICT DO NOTHING"""
+    return f"""INSERT INTO {CHILDREN} (source_identifier, parent_key, child_hash, child_key)
+        VALUES (:source, :parent, :hash, :key) ON CONFLICT DO NOTHING"""
 
 
 def stamp() -> str:

@@ -72,8 +72,9 @@ def create_page(dialect: Dialect) -> str:
             ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {REVIVED}, {_AS_INSERTED}
             WHERE {PARTITIONS}.deleted = 1 AND {PARTITIONS}.create_op <> :op
             RETURNING source_partition_key AS child),
-        noted AS (INSERT INTO {CHILDREN} (source_identifier, parent_key, child_key)
-            SELECT :source, parent, child FROM named JOIN made USING (child) ON CONFLICT DO NOTHING),
+        noted AS (INSERT INTO {CHILDREN} (source_identifier, parent_key, child_hash, child_key)
+            SELECT :source, parent, encode(sha256(convert_to(child, 'UTF8')), 'hex'), child
+            FROM named JOIN made USING (child) ON CONFLICT DO NOTHING),
         stamped AS (UPDATE {PARTITIONS} SET awaited_op = :op WHERE {mine} AND source_partition_key = ANY (ARRAY (
             SELECT parent FROM locked JOIN named USING (parent) JOIN made USING (child) WHERE NOT finished)))
         SELECT (SELECT count(*) FROM made), (SELECT child FROM unknown), (SELECT parent FROM unknown)"""

@@ -1,5 +1,6 @@
 """Why a partition waits that comes after others."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -57,11 +58,34 @@ def test_what_is_parked_farther_up_is_named(flights):
     assert said.command == "airflow coordination reopen a --source flights --why '…'"
 
 
+def test_what_is_parked_is_named_only_below_what_waits_for_it(flights):
+    flights.create_partitions(["a", "x", PartitionIdentifier("b", parents=["a"])])
+    flights.create_partitions([PartitionIdentifier("c", parents=["b", "x"])])
+    flights.fail(flights.acquire_partition("x"), "no memory")
+    sentence = "Partition 'c' waits for 2 parents: 'x' is parked (no memory); 'b' waits for 'a'."
+    assert flights.explain("c").sentence == sentence
+
+
 def test_a_lease_that_has_ended(flights, clock):
     family(flights, "p")
     flights.acquire_partition("p")
     clock.advance(timedelta(hours=1))
     assert flights.explain("c").sentence.endswith("'p' was held by 'test', and its lease has ended.")
+
+
+@pytest.mark.parametrize("tombstone", [False, True])
+def test_what_is_not_there_does_not_complete(flights, tombstone):
+    """Code that knew no parents has deleted it, or somebody's hand."""
+    family(flights, "p")
+    partitions = flights.store._source("flights|PARTITION").partitions
+    if tombstone:
+        partitions["p"] = replace(partitions["p"], deleted=True)
+    else:
+        del partitions["p"]
+    said = flights.explain("c")
+    assert said.sentence == "Partition 'c' waits for 1 parent: 'p' is not there."
+    assert said.next.startswith("Nothing happens by itself: finish it, or delete it")
+    assert said.command == "airflow coordination finish c --source flights --why '…'"
 
 
 def test_many_parents_are_not_all_named(flights):
@@ -77,7 +101,8 @@ def test_a_long_chain_is_not_read_whole(flights, monkeypatch):
     read, whole = [], flights.store.get
     monkeypatch.setattr(flights.store, "get", lambda source, key: read.append(key) or whole(source, key))
     said = flights.explain("098")
-    assert (said.reason, said.command, len(read)) == (Reason.BLOCKED, None, MOST_ABOVE + 1)
+    assert (said.reason, len(read)) == (Reason.BLOCKED, MOST_ABOVE + 1)
+    assert said.command == f"airflow coordination explain {98 - MOST_ABOVE:03} --source flights"
 
 
 def test_in_a_paused_source_it_waits_for_its_parents_all_the_same(flights):

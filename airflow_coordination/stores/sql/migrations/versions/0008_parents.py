@@ -34,6 +34,8 @@ def upgrade() -> None:
         "coordination_children",
         sa.Column("source_identifier", text_in_byte_order(), primary_key=True),
         sa.Column("parent_key", text_in_byte_order(), primary_key=True),
-        sa.Column("child_key", text_in_byte_order(), primary_key=True),
+        # Two keys of 2,048 bytes are more than a row of PostgreSQL's indexes holds.
+        sa.Column("child_hash", text_in_byte_order(), primary_key=True),
+        sa.Column("child_key", text_in_byte_order(), nullable=False),
     )
     give_rights_like_partitions("coordination_children")
