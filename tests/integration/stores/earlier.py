@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-NO_COPIES = tuple(f"ALTER TABLE coordination_{table} DROP COLUMN accounting" for table in ("heads", "history"))
+NO_MARKS = tuple(f"ALTER TABLE coordination_partitions DROP COLUMN wanted_{name}" for name in ("by", "token", "until"))
+"""Schema 8."""
+NO_COPIES = (
+    *NO_MARKS,
+    *(f"ALTER TABLE coordination_{table} DROP COLUMN accounting" for table in ("heads", "history")),
+)
 """Schema 7: no accounting beside what is published and in the history."""
 NO_PARENTS = (
     *NO_COPIES,

@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         "a miss in a lost answer is not followed up",
         _ACQUISITION,
-        "self._may_have_missed = request.may_miss",
+        "self._may_have_missed = True",
         "self._may_have_missed = False",
         _ENDS,
         _told("so_is_one_whose_answer_was_lost"),

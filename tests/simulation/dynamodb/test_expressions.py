@@ -47,6 +47,9 @@ VALUES: dict[str, Attribute] = {
         ("#n = :10 AND #t = :f OR #t = :text", True),
         ("#n = :10 AND (#t = :f OR #t = :text)", True),
         ("(#n = :9 AND (#t = :f OR #t = :text))", False),
+        ("NOT #n = :10", False),
+        ("(NOT (#n = :10 AND #t = :f))", True),
+        ("#t = :text AND (NOT #x = :9)", True),
     ],
 )
 def test_a_condition(text: str, *, holds: bool) -> None:
@@ -93,7 +96,7 @@ def test_a_key_condition(text: str, bounds: Bounds) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "NOT #n = :9",
+        "NOT #n",
         "#n IN (:9, :10)",
         "#n BETWEEN :9 AND :10",
         "begins_with(#t, :f)",
