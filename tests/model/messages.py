@@ -10,7 +10,7 @@ from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import Block, merge
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.ending_requests import CloseRequest, CompleteRequest
-from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
@@ -22,12 +22,14 @@ from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
     Action,
+    Ask,
     ChainWrite,
     Create,
     NewPartition,
     Renew,
     Retake,
     Save,
+    Steal,
     Sweep,
     Tenancy,
 )
@@ -131,7 +133,7 @@ class Messages:
     def by_worker(self, step: Step) -> Callable[[], bool]:
         acquisitions: dict[str, Callable[[Step], Callable[[], bool]]] = {
             "acquire_hint": self.hinted, "acquire_query": self.queried, "retake": self.retaken,
-            "complete(Q)+acquire next": self.fused, "renew": self.renewal,
+            "complete(Q)+acquire next": self.fused, "renew": self.renewal, "ask": self.question, "steal": self.theft,
         }  # fmt: skip
         if step.kind in acquisitions:
             return acquisitions[step.kind](step)
@@ -147,6 +149,21 @@ class Messages:
         seen, tenancy = self.seen(), self.tenancy(step.op, step.who)
         write = Retake(source=SOURCE, key=KEY, token=seen.token, last_op=seen.last_op, tenancy=tenancy)
         return lambda: self.got(step.who, self.store.acquire(write))
+
+    def question(self, step: Step) -> Callable[[], bool]:
+        by = self.owner(step.who).text
+        write = Ask(source=SOURCE, key=KEY, fence=self.fence_seen(), by=by, patience=MINUTE)
+        return lambda: self.store.write(write).applied
+
+    def theft(self, step: Step) -> Callable[[], bool]:
+        write = Steal(source=SOURCE, key=KEY, fence=self.fence_seen(), tenancy=self.tenancy(step.op, step.who))
+        return lambda: self.got(step.who, self.store.acquire(write))
+
+    def fence_seen(self) -> Fence:
+        """Return the fence of who holds the partition now."""
+        found = self.seen().fence
+        assert found is not None
+        return found
 
     def queried(self, step: Step) -> Callable[[], bool]:
         write = self.following(step.op, step.who)

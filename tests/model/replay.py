@@ -91,6 +91,8 @@ class Replay(Messages):
         """Let the store meet the message now; the sender, if it hears the answer, settles it by the real rules."""
         if step.verb == "applies" and (step.kind in WHEN_DUE) and self.waits():
             self.clock.advance(TIMEOUT)
+        if step.verb == "applies" and step.kind == "steal":
+            self.clock.advance(MINUTE)  # the time that was given with the question
         if not step.told:
             return "applied" if self.sent[step.op]() else "refused"
         if step.op not in self.writes:

@@ -62,6 +62,9 @@ HOLES = {
     "H17": Hole({5: "refused"}),  # a retake by a lower try than the one that adopted
     "H18": Hole({12: "refused"}, differs_from=7),  # a retake, in the next life
     "H19": Hole(),  # a completion in the next life, under a token that completed before
+    "H37": Hole({8: "refused"}),  # a theft from the next one, who was not asked
+    "H37b": Hole({12: "refused"}),  # the second copy of a theft, when its sender has asked again
+    "H37c": Hole({5: "refused"}),  # a theft whose question has not arrived
 }
 
 
@@ -143,6 +146,11 @@ def test_s8_an_acknowledged_renewal_holds(name: str, setup: StoreSetup) -> None:
 
 @pytest.mark.parametrize("name", ["H8", "H11", "H12"])
 def test_s12_readers_see_each_row_of_the_accepted_writes_once(name: str, setup: StoreSetup) -> None:
+    play(name, setup)
+
+
+@pytest.mark.parametrize("name", ["H37", "H37b", "H37c"])
+def test_s28_only_who_has_asked_for_this_tenure_steals_it_and_once(name: str, setup: StoreSetup) -> None:
     play(name, setup)
 
 

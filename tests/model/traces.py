@@ -1,7 +1,8 @@
 """The traces of ``holes.txt``: for each rule, the shortest way in which a promise is broken without it.
 
-They come from the model that the protocol was first checked with. A line is what somebody does, then the partition as
-it is afterwards: ``store applies save op3 (answer lost) -> ASSIGNED tok=1 nonce=op2 lastOp=op3 prog=1 closed=0``.
+They come from the model that the protocol was first checked with; those of H37 are what ``python -m tests.model
+--traces`` prints, written in its words. A line is what somebody does, then the partition as it is afterwards:
+``store applies save op3 (answer lost) -> ASSIGNED tok=1 nonce=op2 lastOp=op3 prog=1 closed=0``.
 """
 
 from __future__ import annotations

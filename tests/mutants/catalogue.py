@@ -30,6 +30,7 @@ from tests.mutants.broken import (
     steps,
     supplying,
     tenures,
+    wanting,
 )
 from tests.mutants.mutant import Mutant, Simulated
 
@@ -61,6 +62,7 @@ _TABLES = (
     copies,
     families,
     following,
+    wanting,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)

@@ -20,6 +20,7 @@ from airflow_coordination.leases.errors import (
     PartitionNotOwnedError,
 )
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.testing.history import RecordedCoordinator
 from tests.simulation.clocks import VirtualHeartbeat
 
@@ -77,6 +78,7 @@ class Behaviour:
         self._chance = Randomness(source)
         self._made = 0
         self._counted: dict[Fence, Accounting] = {}
+        self._asked: tuple[Partition, float] | None = None
 
     def acquire(self, any_key: Callable[[], str]) -> Lease | None:
         """Acquire a partition by its key, by a hint, or whatever is next."""
@@ -87,6 +89,30 @@ class Behaviour:
             hints = self.one.claimable(limit=3)
             return self.one.get_next_partition(hint=self._random.choice(hints)) if hints else None
         return self.one.get_next_partition()
+
+    def want(self, key: str) -> Lease | None:
+        """Ask for a partition that somebody else holds, or take it when the time for handing it over has come.
+
+        Sometimes that is tried too early. What was refused is asked for no more, and not taken.
+        """
+        if self._asked is None:
+            self._ask(key)
+            if self._asked is None or self._random.random() < 0.4:
+                return None
+        seen, due = self._asked
+        left = max(0.0, due - self.clock.monotonic())
+        self.clock.sleep(left * 0.9 if self._random.random() < 0.2 else left + self._random.random() * 3)
+        self._asked = None
+        return self.one.steal(seen)
+
+    def _ask(self, key: str) -> None:
+        seen = self.one.partition(key)
+        if seen is None or seen.owner in (None, self.one.coordinator.owner.text):
+            return
+        patience = timedelta(seconds=self._random.random() * self._habits.pace * 0.4 + 0.001)
+        self._asked = seen, self.clock.monotonic() + patience.total_seconds()
+        if not self.one.ask(seen, patience):
+            self._asked = None
 
     def resume(self, key: str, fence: Fence, watched: float) -> Lease | None:
         """Go on with what an earlier try holds: watch its driver, or take the partition over and return the lease.
@@ -155,6 +181,8 @@ class Behaviour:
             self._pause()
             if lost():
                 raise Abandoned
+            if lease.wanted and self._random.random() < 0.5:
+                break
             lease = self._save(lease)
         self._pause()
         self._end(lease)
@@ -182,15 +210,21 @@ class Behaviour:
 
     def _end(self, lease: Lease) -> None:
         while True:
-            ending = self._random.choices(
-                (self._complete, self._close, self._fail, self._give_up), self._habits.endings
-            )
             try:
-                ending[0](lease)
+                self._ending(lease)(lease)
                 return
             except OutcomeUnknownError:
                 if self._random.random() < 0.5:
                     raise Abandoned from None
+
+    def _ending(self, lease: Lease) -> Callable[[Lease], None]:
+        if lease.wanted and self._random.random() < 0.7:
+            return self._hand_over
+        endings = (self._complete, self._close, self._fail, self._give_up)
+        return self._random.choices(endings, self._habits.endings)[0]
+
+    def _hand_over(self, lease: Lease) -> None:
+        self._once_or_insist(lambda: self.one.hand_over(lease))
 
     def _complete(self, lease: Lease) -> None:
         blocks = self.blocks()

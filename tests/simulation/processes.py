@@ -46,13 +46,19 @@ class Worker:
         while self._setup.running:
             self._clock.sleep(self._draw.random() * (1 + idle))
             with suppress(*EXPECTED):
-                lease = self._behaviour.acquire(lambda: self._draw.choice(self._setup.keys))
+                lease = self._next()
                 idle = 0.0 if lease else min(2 * idle + 5, 60)
                 self._take(lease)
+
+    def _next(self) -> Lease | None:
+        if self._setup.taken and self._draw.random() < 0.25:
+            return self._behaviour.want(self._draw.choice(self._setup.taken))
+        return self._behaviour.acquire(lambda: self._draw.choice(self._setup.keys))
 
     def _take(self, lease: Lease | None) -> None:
         if lease is None:
             return
+        self._setup.taken.append(lease.key)
         if self._draw.random() < 0.2:
             self._hand_over(lease)
         else:

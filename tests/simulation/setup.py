@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import replace
 from datetime import timedelta
 
@@ -48,6 +48,8 @@ class Setup:
         self.length = self.settings.ownership_timeout.total_seconds() * 10 + 120
         self.end = EPOCH + (self.length if cut.until is None else cut.until)
         self.tasks = [name for name in _tasks(draw) if name not in cut.without]
+        self.taken: deque[str] = deque(maxlen=4)
+        """What workers have taken last: others may want it."""
         self.running = True
         self.finished = False
         self._starts: Counter[str] = Counter()

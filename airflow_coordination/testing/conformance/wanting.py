@@ -48,6 +48,11 @@ class Wanting:
         bench.clock.advance(MINUTE / 10)
         assert bench.renew(seen).wanted_by == ANA.text
 
+    def test_the_owner_hears_of_it_with_a_renewal_that_prolongs_nothing(self, bench: Workbench) -> None:
+        seen = held(bench)
+        bench.ask(seen, ANA)
+        assert bench.renew(seen, TIMEOUT / 2).wanted_by == ANA.text
+
     def test_asking_stands_beside_the_owners_chain(self, bench: Workbench) -> None:
         seen = held(bench)
         bench.ask(seen, ANA)
@@ -150,6 +155,13 @@ class Wanting:
         assert not bench.steal(seen, by=ANA).applied
         bench.clock.advance(MINUTE)
         assert bench.steal(seen, by=BEN).applied
+
+    def test_s28_whoever_holds_it_next_was_not_asked(self, bench: Workbench) -> None:
+        seen = asked(bench)
+        bench.give_up(seen)
+        next_one = bench.acquire("k", by=BEN)
+        assert not bench.steal(seen, by=ANA).applied
+        assert bench.get("k") == next_one
 
     def test_a_renewed_lease_is_stolen_all_the_same(self, bench: Workbench) -> None:
         seen = asked(bench)

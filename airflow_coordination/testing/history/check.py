@@ -37,7 +37,7 @@ class Violation:
 
 
 def check(operations: Sequence[Operation], settings: Settings, behind: float = 0.0) -> list[Violation]:
-    """Return what a history breaks: S1, S3, S5 to S8, S12, S19, L5 (see the rules below).
+    """Return what a history breaks: S1, S3, S5 to S8, S12, S19, S28, L5 (see the rules below).
 
     :param operations: all calls on one source, in the order in which they were made.
     :param settings: as the source's coordinators have them.
@@ -61,7 +61,7 @@ def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def each_partition_is_linearizable(operations: Iterable[Operation], model: Model) -> Iterator[Violation]:
-    """S5 with S2, S3, S6, S7, S8, S12, L5 in it: some order of the calls explains every answer by the state table."""
+    """S5 with S2, S3, S6 to S8, S12, S28, L5 in it: some order of the calls explains each answer by the state table."""
     for key, calls in by_partition(operations).items():
         try:
             stuck = explain(model, calls)
@@ -148,21 +148,25 @@ def metrics_are_exact(operations: Iterable[Operation], process: str, counts: Map
     :param process: one start of a process that was not killed.
     :param counts: its coordinator's counts, by the metric's short name.
     """
-    told = Counter(
-        Metric.NOT_OWNED if made.told is Told.REFUSED else Metric.ACQUIRED
-        for made in operations
-        if made.process == process and _is_counted(made)
-    )
-    for metric in (Metric.NOT_OWNED, Metric.ACQUIRED):
+    told = Counter(metric for made in operations if made.process == process for metric in _counted(made))
+    for metric in (Metric.NOT_OWNED, Metric.ACQUIRED, Metric.HANDED_OVER, Metric.STOLEN):
         counted = counts.get(metric, 0)
         if counted != told[metric]:
             yield Violation("S2", f"{process} counted {metric} {counted} times, its history says {told[metric]}")
 
 
-def _is_counted(made: Operation) -> bool:
-    if made.told is Told.REFUSED:
-        return "for" not in made.given
-    return made.told is Told.OK and made.kind in GRANTS
+def _counted(made: Operation) -> Iterator[Metric]:
+    """Yield what a coordinator counts when a caller is told this."""
+    if made.told is Told.REFUSED and "for" not in made.given:
+        yield Metric.NOT_OWNED
+    if made.told is not Told.OK:
+        return
+    if made.kind in GRANTS:
+        yield Metric.ACQUIRED
+    if made.kind is Kind.STEAL:
+        yield Metric.STOLEN
+    if made.kind is Kind.HAND_OVER:
+        yield Metric.HANDED_OVER
 
 
 def the_global_state_grows(

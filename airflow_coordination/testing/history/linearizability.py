@@ -16,9 +16,11 @@ from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind,
 from airflow_coordination.testing.history.state import State
 
 MAX_STEPS: Final = 200_000
-_SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP})
+_SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP, Kind.HAND_OVER})
 _SEEN_LATER: Final = frozenset({Kind.ACQUIRE, Kind.ADOPT, Kind.RENEW, Kind.READ, Kind.PUBLISHED})
 """Without an answer these change nothing, or what the model allows at any time: a token that somebody took."""
+_MAY_ARRIVE_LATE: Final = frozenset({Kind.ASK, Kind.STEAL})
+"""Refused because a time had not come, and when it has, the same message may arrive once more."""
 _WITHOUT_EFFECT: Final = frozenset({Told.NOTHING, Told.NOT_DONE})
 
 
@@ -175,7 +177,7 @@ def _with_what_nobody_heard(calls: Sequence[Operation]) -> Iterator[Operation]:
 
     A driver may have begun before it is told that its tenure has ended since, or that the partition is gone. A create
     may arrive once more when its partition has gone: a tombstone remembers only the create that made it, and where it
-    vanished nothing does.
+    vanished nothing does. So may what was refused because a time had not come.
     """
     gone = any(made.kind in (Kind.DELETE, Kind.VANISH) for made in calls)
     for made in calls:
@@ -183,7 +185,13 @@ def _with_what_nobody_heard(calls: Sequence[Operation]) -> Iterator[Operation]:
             yield made
             begun = made.kind is Kind.BEGIN and made.told in (Told.REFUSED, Told.MISSING)
             if begun or (made.kind is Kind.CREATE and gone):
-                yield replace(made, told=Told.UNKNOWN, answered=NEVER, result={})
+                yield _unheard(made)
+        elif made.kind in _MAY_ARRIVE_LATE and made.told is Told.NOTHING:
+            yield _unheard(made)
+
+
+def _unheard(made: Operation) -> Operation:
+    return replace(made, told=Told.UNKNOWN, answered=NEVER, result={})
 
 
 def explain(model: Model, calls: Sequence[Operation], start: State | None = None) -> Stuck | None:

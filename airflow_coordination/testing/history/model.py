@@ -19,7 +19,9 @@ from airflow_coordination.testing.history.state import (
     CLOSED,
     COMPLETED,
     FREED,
+    SLACK,
     UNASSIGNED,
+    UNHEARD,
     State,
     merged,
 )
@@ -74,6 +76,25 @@ class Model:
         else:  # from what an acquisition without an answer has taken
             yield from self._acquire(state, made)
 
+    def _ask(self, state: State, made: Operation) -> Iterator[State]:
+        """Ask for a tenure, where nobody else's time is running; who holds it may not have heard of it."""
+        assert made.fence is not None
+        news = made.told is Told.OK and made.fence[0] > state.token
+        if news and state.status != ABSENT and state.due(made.answered):
+            state = state.taken(made.fence[0], made.invoked)
+        if not state.may_be_held_under(made.fence):
+            return
+        if all(process == made.process or over <= made.answered + SLACK for process, over in state.asked):
+            yield state.asked_by(made.process, made.invoked - self.behind + made.given["patience"])
+
+    def _steal(self, state: State, made: Operation) -> Iterator[State]:
+        """S28: only who has asked for this very tenure, after the time that it gave; nothing counts as lost."""
+        asked = state.may_be_held_under(made.fence) and any(
+            process == made.process and over <= made.answered + SLACK for process, over in state.asked
+        )
+        if asked and made.result.get("token", state.token + 1) == state.token + 1:
+            yield from self._grant(state._replace(status=UNASSIGNED), made)
+
     def _grant(self, state: State, made: Operation) -> Iterator[State]:
         if made.told is Told.UNKNOWN:
             yield state.taken(state.token + 1, made.invoked)
@@ -91,7 +112,7 @@ class Model:
             yield state
         elif state.held_under(made.fence):
             yield _prolonged(state, made)._replace(wrote=True)
-        elif state.status == ASSIGNED and state.nonce.startswith("?") and made.result["token"] == state.token:
+        elif state.status == ASSIGNED and state.nonce == UNHEARD and made.result["token"] == state.token:
             known = state._replace(nonce=made.result["nonce"], found=state.token, limit=made.result.get("limit"))
             yield _prolonged(known, made)._replace(wrote=True)  # now it is known who took it
         elif made.result["token"] > state.token:  # an acquisition without an answer, found by the task's next try
@@ -153,7 +174,8 @@ class Model:
 
     def _give_up(self, state: State, made: Operation) -> Iterator[State]:
         if _in_chain(state, made):
-            yield state._replace(status=UNASSIGNED, free_at=made.invoked - self.behind + (made.given["after"] or 0))
+            after = made.given.get("after") or 0
+            yield state._replace(status=UNASSIGNED, free_at=made.invoked - self.behind + after)
 
     def _refused(self, state: State, made: Operation) -> Iterator[State]:
         """Refuse a call when its fence is not the current one, or when somebody else writes under it."""
@@ -277,6 +299,9 @@ _STEPS: Final[dict[Kind, Step]] = {
     Kind.CLOSE: Model._close,
     Kind.FAIL: Model._fail,
     Kind.GIVE_UP: Model._give_up,
+    Kind.HAND_OVER: Model._give_up,
+    Kind.ASK: Model._ask,
+    Kind.STEAL: Model._steal,
     Kind.READ: Model._read,
     Kind.PUBLISHED: Model._published,
     Kind.VANISH: Model._vanish,

@@ -24,6 +24,9 @@ class Kind(StrEnum):
     CLOSE = "close"
     FAIL = "fail"
     GIVE_UP = "give up"
+    ASK = "ask"
+    STEAL = "steal"
+    HAND_OVER = "hand over"
     RELEASE = "release"
     REOPEN = "reopen"
     PARK = "park"
@@ -43,8 +46,10 @@ class Kind(StrEnum):
     """Not a call: the store's TTL, or somebody's hand, removed the item and all that it remembered."""
 
 
-GRANTS: Final = frozenset({Kind.ACQUIRE, Kind.RETAKE})
+GRANTS: Final = frozenset({Kind.ACQUIRE, Kind.RETAKE, Kind.STEAL})
 """What may give a new fence."""
+HELD_BACK: Final = frozenset({Kind.ACQUIRE, Kind.STEAL})
+"""What a pause holds back. A retake goes on with what its own task has begun."""
 
 
 class Told(StrEnum):
@@ -52,7 +57,7 @@ class Told(StrEnum):
 
     OK = "ok"
     NOTHING = "nothing"
-    """Nothing was there to acquire, or to end any more."""
+    """Nothing was there to acquire, to ask for, or to end any more."""
     REFUSED = "refused"
     """``PartitionNotOwnedError``."""
     MISSING = "missing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.operations import HELD_BACK, NEVER, Kind, Operation, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +55,5 @@ def pauses(operations: Sequence[Operation]) -> Iterator[Paused]:
 def acquired_under(paused: Paused, operations: Sequence[Operation], grace: float) -> Iterator[Operation]:
     """Yield the acquisitions that a pause has not held back."""
     for made in operations:
-        if made.kind is Kind.ACQUIRE and made.told is Told.OK and paused.forbids(made, grace):
+        if made.kind in HELD_BACK and made.told is Told.OK and paused.forbids(made, grace):
             yield made

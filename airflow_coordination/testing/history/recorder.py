@@ -150,6 +150,18 @@ class RecordedCoordinator:
         made = self._call(Kind.GIVE_UP, lease.key, lease.fence, _after(retry_after))
         self._told(made, lambda: self.coordinator.give_up(lease, retry_after))
 
+    def hand_over(self, lease: Lease) -> None:  # noqa: D102
+        made = self._call(Kind.HAND_OVER, lease.key, lease.fence)
+        self._told(made, lambda: self.coordinator.hand_over(lease))
+
+    def ask(self, held: Partition, patience: timedelta) -> bool:  # noqa: D102
+        made = self._call(Kind.ASK, held.key, held.fence, {"patience": patience.total_seconds()})
+        return self._ended(made, lambda: self.coordinator.ask(held, patience), otherwise=Told.NOTHING)
+
+    def steal(self, held: Partition) -> Lease | None:  # noqa: D102
+        made = self._call(Kind.STEAL, held.key, held.fence, self._limit)
+        return self._leased(made, lambda: self.coordinator.steal(held))
+
     def complete_and_get_next(  # noqa: D102
         self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
     ) -> Lease | None:
@@ -275,13 +287,13 @@ class RecordedCoordinator:
             self.log.answer(made, Told.OK, held(lease))
         return lease
 
-    def _ended(self, made: Operation, call: Callable[[], bool]) -> bool:
+    def _ended(self, made: Operation, call: Callable[[], bool], otherwise: Told = Told.REFUSED) -> bool:
         try:
             ended = call()
         except CoordinationError as error:
             self.log.answer(made, *_meaning(error))
             raise
-        self.log.answer(made, Told.OK if ended else Told.REFUSED, NO_RESULT)
+        self.log.answer(made, Told.OK if ended else otherwise, NO_RESULT)
         return ended
 
     def _together(self, made: Sequence[Operation], call: Callable[[], T]) -> T:

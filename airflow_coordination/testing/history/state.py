@@ -14,6 +14,8 @@ SLACK: Final = 1e-3
 """Seconds by which two readings of one clock may differ when they are written as numbers."""
 
 ABSENT, UNASSIGNED, ASSIGNED, CLOSED, COMPLETED = "absent", "UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED"
+UNHEARD: Final = "?"
+"""The nonce of who does not know that it holds the lease."""
 FREED = "freed"
 """Its lease was reclaimed: UNASSIGNED, or parked if that was one too many."""
 
@@ -52,6 +54,8 @@ class State(NamedTuple):
     :param before: the totals that the tenure going on adds to.
     :param found: the token of a tenure that a task's next try has found. The one before, which took it without hearing
         of it, may find it too and give it back, until the owner's first write.
+    :param asked: which processes have asked for the tenure going on, and when the time that each gave is over at the
+        earliest.
     """
 
     status: str = ABSENT
@@ -74,6 +78,7 @@ class State(NamedTuple):
     counts: Counts = ()
     over: bool = False
     before: Counts = ()
+    asked: tuple[tuple[str, float], ...] = ()
 
     def held_under(self, fence: tuple[int, str] | None) -> bool:
         """Return condition *F*."""
@@ -105,7 +110,7 @@ class State(NamedTuple):
         return self._replace(
             status=ASSIGNED,
             token=token,
-            nonce="?",
+            nonce=UNHEARD,
             writer="",
             chain=-1,
             free_at=free_at,
@@ -113,7 +118,19 @@ class State(NamedTuple):
             lost=self.lost_with(token - self.token - 1),
             limit=None,
             before=() if self.over else self.counts,
+            asked=(),
         )
+
+    def may_be_held_under(self, fence: tuple[int, str] | None) -> bool:
+        """Return condition *F*, as far as it is known who holds it."""
+        unheard = self.status == ASSIGNED and self.nonce == UNHEARD and fence is not None and fence[0] == self.token
+        return unheard or self.held_under(fence)
+
+    def asked_by(self, process: str, over: float) -> State:
+        """Return the state when a process has asked for the tenure; what it asked for before may be what counts."""
+        known = dict(self.asked)
+        known[process] = min(over, known.get(process, over))
+        return self._replace(asked=tuple(sorted(known.items())))
 
     def counting(self, new: Mapping[str, int] | None, *, over: bool = False) -> State:
         """Return the state after a step that carries what its tenure has counted, if anything.

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from airflow_coordination.leases import Checkpoint, Partition, PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.errors import PartitionNotOwnedError
 from airflow_coordination.testing.crash import Fault
 from tests.integration.crash_points.setup import LEASE, MINUTE, Setup, acquired
 
@@ -277,6 +280,79 @@ TAKING_OVER = (
 )
 
 
+def lost_leases(setup: Setup, one: SourceCoordinator) -> dict[str, int]:
+    return {partition.key: partition.lost_leases for partition in one.partitions()}
+
+
+def wanted(setup: Setup) -> Partition:
+    """Return what another task has begun, as others see it."""
+    started(setup, "a", "b")
+    holder = setup.process(task="holder")
+    setup.notes["lease"] = setup.step(holder, acquired(holder.acquire_partition("a")))
+    return present(setup)
+
+
+def present(setup: Setup) -> Partition:
+    """Return the partition as it is."""
+    found = setup.process().partition("a")
+    assert found is not None
+    return found
+
+
+def asking(setup: Setup) -> Operate:
+    seen = wanted(setup)
+    return lambda dying: dying.ask(seen, MINUTE)
+
+
+def ask_again(setup: Setup, one: SourceCoordinator) -> None:
+    """Ask when the time of the one that has died is over at the latest; then take what its owner does not hand over."""
+    seen = present(setup)
+    if not one.ask(seen, MINUTE):
+        setup.clock.advance(MINUTE)
+        assert one.ask(seen, MINUTE), "who has asked and died is waited for too long"
+    setup.clock.advance(MINUTE)
+    setup.work(one, acquired(one.steal(seen)))
+
+
+def stealing(setup: Setup) -> Operate:
+    seen = wanted(setup)
+    assert setup.process().ask(seen, MINUTE)
+    setup.clock.advance(MINUTE)
+    return lambda dying: acquired(dying.steal(seen))
+
+
+def go_on(setup: Setup, one: SourceCoordinator) -> None:
+    """Let the owner do what it would have done, if it still is the one."""
+    lease, holder = setup.notes["lease"], setup.process(task="holder")
+    if present(setup).held_under(lease.fence):
+        setup.work(holder, holder.renew(lease))
+    else:
+        with pytest.raises(PartitionNotOwnedError):
+            setup.work(holder, lease)
+
+
+def handing_over(setup: Setup) -> Operate:
+    """Hand over to another task, which has asked."""
+    lease = half_done(setup)
+    setup.notes["seen"] = seen = present(setup)
+    assert setup.process(task="asker").ask(seen, MINUTE)
+    return lambda dying: dying.hand_over(lease)
+
+
+def take_over(setup: Setup, one: SourceCoordinator) -> None:
+    """Take what was asked for: it is free, or its owner has died and its time is over."""
+    setup.clock.advance(MINUTE)
+    asker = setup.process(task="asker")
+    setup.work(asker, acquired(asker.steal(setup.notes["seen"]) or asker.acquire_partition("a")))
+
+
+WANTING = (
+    Operation("ask for a lease", asking, ask_again, counts=lost_leases),
+    Operation("hand a lease over", handing_over, take_over, counts=lost_leases),
+    Operation("steal a lease", stealing, go_on, counts=lost_leases),
+)
+
+
 def sweeping(setup: Setup) -> Operate:
     """Two leases have ended, one for the last time; one partition is to be reopened, one has waited long enough."""
     one = started(setup, "closed", "delayed", "lost", "poison")
@@ -294,10 +370,6 @@ def sweeping(setup: Setup) -> Operate:
 
 def sweep_again(setup: Setup, one: SourceCoordinator) -> None:
     one.sweep()
-
-
-def lost_leases(setup: Setup, one: SourceCoordinator) -> dict[str, int]:
-    return {partition.key: partition.lost_leases for partition in one.partitions()}
 
 
 SWEEPING = (Operation("sweep", sweeping, sweep_again, passes=2, settings={"max_lost_leases": 3}, counts=lost_leases),)

@@ -20,6 +20,7 @@ from tests.integration.crash_points.operations import (
     SUPPLYING,
     SWEEPING,
     TAKING_OVER,
+    WANTING,
     Operation,
 )
 
@@ -88,6 +89,14 @@ def test_l2_a_take_over_killed_at_any_call_is_made_good(on_store: RunsAll, opera
     assert on_store(operation).at_every_call() >= 1
 
 
+@pytest.mark.parametrize("task", ["task", "other"])
+@every(WANTING)
+def test_s28_killed_at_any_call_what_is_wanted_is_held_by_one_and_finished(
+    on_store: RunsAll, operation: Operation, task: str
+) -> None:
+    assert on_store(operation, task).at_every_call() >= 1
+
+
 @every(SWEEPING)
 def test_l3_a_sweep_killed_at_any_call_leaves_nothing_stuck(on_store: RunsAll, operation: Operation) -> None:
     assert on_store(operation).at_every_call() >= 1
@@ -105,7 +114,7 @@ def test_s3_an_action_killed_at_any_call_is_done_and_audited_once(on_store: Runs
     assert on_store(operation).at_every_call() >= 2
 
 
-@every(SUPPLYING[1:] + ENDING + FOLLOWING + FAMILIES + TAKING_OVER + SWEEPING + ACTING)
+@every(SUPPLYING[1:] + ENDING + FOLLOWING + FAMILIES + TAKING_OVER + WANTING + SWEEPING + ACTING)
 def test_s6_killed_at_any_call_after_a_lost_answer(in_memory: Opens, clock: FakeClock, operation: Operation) -> None:
     Crashes(operation, in_memory, clock).after_every_lost_answer()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant, Tested
+from tests.mutants.mutant import Mutant, Simulated, Tested
 
 _SETTLE = "leases.settle"
 
@@ -82,6 +82,7 @@ MUTANTS = (
         "                    raise OutcomeUnknownError(self._action, str(error)) from error\n",
         "",
         "S6: an answer 'cannot' to a repetition is taken for the fate of the first attempt",
+        Simulated(seeds=(187,)),
     ),
     Mutant(
         "last operation not moved on",

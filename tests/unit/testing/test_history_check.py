@@ -11,6 +11,7 @@ import pytest
 from airflow_coordination.leases import Block, Lease, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.writes import Action, Create, NewPartition
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -25,6 +26,7 @@ from airflow_coordination.testing.history import (
     Told,
     check,
     metrics_are_exact,
+    pauses_hold,
     read_logs,
     the_global_state_grows,
     work_is_not_denied,
@@ -40,7 +42,7 @@ class Source:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.log = MemoryLog(lambda: self.clock.now().timestamp())
-        self.store = FaultyStore(InMemoryStore(self.clock), only=("write", "acquire_next"))
+        self.store = FaultyStore(InMemoryStore(self.clock), only=("write", "acquire", "acquire_next"))
         self.first, self.second = self.owner("first"), self.owner("second")
         self.first.create_partitions(["a"])
 
@@ -381,6 +383,187 @@ def test_s8_a_giving_back_after_the_owners_first_write_is_found(source: Source) 
 
 def test_s8_a_giving_back_of_what_was_acquired_and_heard_of_is_found(source: Source) -> None:
     returned_behind(source, source.acquired(source.first))
+    assert source.broken == ["S5"]
+
+
+PATIENCE = timedelta(seconds=20)
+
+
+def asked(source: Source) -> tuple[Lease, Partition]:
+    """Return the first one's lease, and what the second one saw of it and has asked for; its time to steal has come."""
+    lease = source.first.save_progress_state(source.acquired(source.first), {"n": 1}, [ONE])
+    seen = source.second.partition("a")
+    assert seen is not None
+    source.clock.advance(1)
+    assert source.second.ask(seen, PATIENCE)
+    source.clock.advance(PATIENCE)
+    return lease, seen
+
+
+def stolen(source: Source) -> tuple[Lease, Lease]:
+    """Return the lease of an owner that was stolen from, and the thief's."""
+    lease, seen = asked(source)
+    mine = source.second.steal(seen)
+    assert mine is not None
+    source.clock.advance(1)
+    return lease, mine
+
+
+def test_s28_what_was_asked_for_and_stolen_is_explained(source: Source) -> None:
+    lost, mine = stolen(source)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.renew(lost)
+    source.second.complete(mine, [TWO])
+    source.second.partition("a")
+    source.second.published("a")
+    assert source.last(Kind.STEAL).result["lost"] == 0
+    assert source.last(Kind.PUBLISHED).result == {"published": {"d": ("one", "two")}}
+    assert source.broken == []
+
+
+def test_what_was_asked_for_and_handed_over_is_explained(source: Source) -> None:
+    lease, seen = asked(source)
+    lease = source.first.renew(lease)
+    assert lease.wanted
+    source.first.hand_over(lease)
+    assert source.second.steal(seen) is None
+    source.second.complete(source.acquired(source.second))
+    source.second.partition("a")
+    assert source.broken == []
+    counts = {Metric.ACQUIRED: 1, Metric.HANDED_OVER: 1}
+    assert list(metrics_are_exact(source.log.operations, "first", counts)) == []
+    source.last(Kind.HAND_OVER).told = Told.NOT_DONE
+    assert source.broken == ["S5"]
+
+
+@pytest.mark.parametrize("told", [Told.NOT_DONE, Told.NOTHING, Told.UNKNOWN])
+def test_s28_a_steal_without_a_question_is_found(source: Source, told: Told) -> None:
+    """S28: one of which nobody heard may have been applied; one that came too early may have come again."""
+    stolen(source)
+    source.last(Kind.ASK).told = told
+    assert source.broken == (["S5"] if told is Told.NOT_DONE else [])
+
+
+def test_s28_a_steal_by_another_than_who_has_asked_is_found(source: Source) -> None:
+    stolen(source)
+    source.last(Kind.ASK).process = "third"
+    assert source.broken == ["S5"]
+
+
+def test_s28_a_steal_before_its_time_is_found(source: Source) -> None:
+    stolen(source)
+    source.last(Kind.ASK).given = {"patience": PATIENCE.total_seconds() + 2}
+    assert source.broken == ["S5"]
+
+
+def pretend_stolen(source: Source, by: str, fence: tuple[int, str] | None, token: int, like: Operation) -> None:
+    """Note a steal that no store has done."""
+    made = source.log.call(by, Kind.STEAL, "a", fence, {})
+    lease = {"token": token, "nonce": f"nonce {token}", "expires": made.invoked + 60}
+    source.log.answer(made, Told.OK, {**like.result, **lease})
+    source.clock.advance(1)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_s28_a_steal_under_the_fence_of_an_earlier_tenure_is_found(source: Source, again: bool) -> None:
+    """S28: one that was asked for *again* is another matter."""
+    lease, _ = asked(source)
+    source.first.give_up(lease)
+    source.acquired(source.first)
+    seen = source.second.partition("a")
+    assert seen is not None
+    source.clock.advance(1)
+    if again:
+        source.second.ask(seen, PATIENCE)
+        source.clock.advance(PATIENCE)
+    earlier = source.last(Kind.ASK).fence
+    pretend_stolen(source, "second", earlier, 3, source.last(Kind.ACQUIRE))
+    assert source.broken == ([] if again else ["S5"])
+
+
+def test_s28_two_steals_under_one_fence_are_found(source: Source) -> None:
+    _, mine = stolen(source)
+    source.second.renew(mine)
+    assert source.broken == []
+    first = source.last(Kind.STEAL)
+    pretend_stolen(source, "second", first.fence, 3, first)
+    assert source.broken == ["S5"]
+
+
+@pytest.mark.parametrize("token", [2, 3])
+def test_s28_a_steal_leaves_out_no_token(source: Source, token: int) -> None:
+    """S28: between the tenure that was asked for and the thief's there is none."""
+    _, seen = asked(source)
+    pretend_stolen(source, "second", (seen.token, str(seen.nonce)), token, source.last(Kind.READ))
+    assert source.broken == ([] if token == 2 else ["S5"])
+
+
+def test_s28_l5_a_stolen_lease_that_counts_as_lost_is_found(source: Source) -> None:
+    stolen(source)
+    falsify(source.last(Kind.STEAL), lost=1)
+    assert source.broken == ["S5"]
+
+
+def test_l5_at_the_last_lost_lease_it_may_be_stolen(source: Source) -> None:
+    """L5: a stolen lease is no lost one, so it parks nothing."""
+    source.first = source.owner("first", settings=replace(SETTINGS, max_lost_leases=1))
+    stolen(source)
+    assert source.broken == []
+
+
+def test_two_whose_time_runs_at_once_are_found(source: Source) -> None:
+    asked(source)
+    made = source.log.call("third", Kind.ASK, "a", source.last(Kind.ASK).fence, {"patience": 1.0})
+    source.log.answer(made, Told.OK, {})
+    assert source.broken == []
+    made.invoked, made.answered = made.invoked - 10, made.answered - 10
+    assert source.broken == ["S5"]
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_s6_a_steal_whose_answer_was_lost_is_explained_either_way(source: Source, applied: bool) -> None:
+    lost, seen = asked(source)
+    source.store.faults = {}
+    source.lose(applied=applied)
+    with pytest.raises(OutcomeUnknownError):
+        source.second.steal(seen)
+    source.store.faults = {}
+    source.clock.advance(1)
+    if applied:
+        with pytest.raises(PartitionNotOwnedError):
+            source.first.renew(lost)
+    else:
+        source.first.renew(lost)
+    source.first.partition("a")
+    assert source.broken == []
+    source.last(Kind.STEAL).told = Told.NOT_DONE
+    assert source.broken == (["S5"] if applied else [])
+
+
+def test_x12_a_steal_while_the_source_is_paused_is_found(source: Source) -> None:
+    _, seen = asked(source)
+    source.second.pause()
+    source.clock.advance(1)
+    pretend_stolen(source, "second", (seen.token, str(seen.nonce)), 2, source.last(Kind.READ))
+    assert [violation.promise for violation in pauses_hold(source.log.operations)] == ["X12"]
+
+
+def test_a_steal_that_was_refused_may_arrive_once_more_when_its_time_has_come(source: Source) -> None:
+    lease = source.acquired(source.first)
+    seen = source.second.partition("a")
+    assert seen is not None
+    source.clock.advance(1)
+    assert source.second.ask(seen, PATIENCE)
+    assert source.second.steal(seen) is None
+    refused = source.last(Kind.STEAL)
+    source.clock.advance(PATIENCE)
+    assert source.second.coordinator.steal(seen) is not None  # as if it were the same message
+    source.clock.advance(1)
+    with pytest.raises(PartitionNotOwnedError):
+        source.first.renew(lease)
+    source.second.partition("a")
+    assert source.broken == []
+    refused.told = Told.NOT_DONE
     assert source.broken == ["S5"]
 
 

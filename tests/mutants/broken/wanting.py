@@ -1,0 +1,207 @@
+"""Mutants of asking for another worker's lease, handing it over and stealing it: promise S28, and who hears of what."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, Tested
+
+_RULES: Final = "leases.rules"
+_BALANCE: Final = "spark.balance"
+
+_KITS: Final = {
+    "": "tests/conformance/test_in_memory.py::TestInMemory",
+    "SQL: ": "tests/conformance/test_sqlite.py::TestSqlite",
+    "DynamoDB: ": "tests/simulation/dynamodb/test_conformance.py::TestSimulatedEngine",
+}
+
+
+def _kit(store: str, test: str) -> Tested:
+    return Tested(f"{_KITS[store]}::test_{test}")
+
+
+def _unit(test: str) -> Tested:
+    return Tested(f"tests/unit/leases/test_wanting.py::test_{test}")
+
+
+def _balance(test: str) -> Tested:
+    return Tested(f"tests/unit/spark/test_balance.py::test_{test}")
+
+
+_HEARS: Final = "the_owner_hears_of_it_with_its_next_renewal"
+_NOT_TWICE: Final = "nobody_else_asks_before_the_time_of_who_has_asked_is_over"
+
+_LINES: Final = (
+    (
+        "asked for without the fence",
+        "    return x.both(held(x, p, w, now), x.unless(_wanted(x, p, w, now)))\n",
+        "    return x.unless(_wanted(x, p, w, now))\n",
+        "whoever holds it next is asked for what the one before was to hand over",
+        "asking_names_the_tenure",
+    ),
+    (
+        "asked for while another may still get it",
+        "    return x.both(held(x, p, w, now), x.unless(_wanted(x, p, w, now)))\n",
+        "    return held(x, p, w, now)\n",
+        "who asks last gets it, and all others wait in vain",
+        _NOT_TWICE,
+    ),
+    (
+        "stolen without the fence",
+        "        held(x, p, w, now),\n        x.less(now, p.ownership_timeout),\n",
+        "        x.less(now, p.ownership_timeout),\n",
+        "S28: whoever holds it next is stolen from",
+        "s28_whoever_holds_it_next_was_not_asked",
+    ),
+    (
+        "stolen whatever tenure was asked for",
+        "        x.same(p.wanted_token, w.fence.token),\n        x.at_most",
+        "        x.at_most",
+        "S28: a mark counts for the tenure after it",
+        "a_mark_says_nothing_of_the_next_tenure",
+    ),
+    (
+        "stolen by who has not asked",
+        "        x.same(p.wanted_by, w.tenancy.owner.text),\n",
+        "",
+        "S28: one asks, another one takes",
+        "s28_only_who_has_asked_steals",
+    ),
+    (
+        "stolen before its time",
+        "        x.at_most(p.wanted_until, now),\n",
+        "",
+        "S28: the owner has no time to save its work",
+        "s28_stealing_waits_for_its_time",
+    ),
+    (
+        "expired lease stolen",
+        "        x.less(now, p.ownership_timeout),\n",
+        "",
+        "L5: a lost lease does not count",
+        "one_that_has_run_out_is_lost_and_not_stolen",
+    ),
+    (
+        "stolen lease counts as lost",
+        '    del changes["lost_leases"]\n',
+        "",
+        "L5: a partition is parked because workers share it",
+        "stealing_starts_a_tenure_and_counts_no_lost_lease",
+    ),
+)
+"""Of the table: name, line, what stands there instead, what it breaks, and the kit's test that catches it."""
+
+MUTANTS = (
+    *(
+        Mutant(f"{store}{name}", _RULES, old, new, breaks, _kit(store, test))
+        for name, old, new, breaks, test in _LINES
+        for store in _KITS
+    ),
+    *(
+        Mutant(
+            f"{store}a pause does not hold back who steals",
+            _RULES,
+            "STEAL: Final = Rule(_stealable, _stolen, of_tenure, held_back=True)",
+            "STEAL: Final = Rule(_stealable, _stolen, of_tenure)",
+            "X12: a source is paused, and a tenure begins",
+            _kit(store, "x12_nothing_is_stolen_while_the_source_is_paused"),
+        )
+        for store in ("", "SQL: ")
+    ),
+    Mutant(
+        "DynamoDB: a pause does not hold back who steals",
+        "stores.dynamodb.store",
+        "        if self._held_back(write.source):\n            return Answer(",
+        "        if not isinstance(write, Steal) and self._held_back(write.source):\n            return Answer(",
+        "X12: a source is paused, and a tenure begins",
+        _kit("DynamoDB: ", "x12_nothing_is_stolen_while_the_source_is_paused"),
+    ),
+    Mutant(
+        "stolen tenure without a row",
+        _RULES,
+        "STEAL: Final = Rule(_stealable, _stolen, of_tenure, held_back=True)",
+        "STEAL: Final = Rule(_stealable, _stolen, held_back=True)",
+        "X11: nobody can see later who was stolen from",
+        _kit("SQL: ", "x11_a_stolen_tenure_is_history"),
+    ),
+    Mutant(
+        "a renewal in memory does not say who wants it",
+        "stores.in_memory",
+        "return Answer(True, after, after.ownership_timeout, after.wanted)",
+        "return Answer(True, after, after.ownership_timeout)",
+        "the owner never hears that it is to hand over",
+        _kit("", _HEARS),
+    ),
+    Mutant(
+        "SQL: a renewal does not say who wants it",
+        "stores.sql.statements.owner",
+        "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END",
+        "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN NULL END",
+        "the owner never hears that it is to hand over",
+        _kit("SQL: ", _HEARS),
+    ),
+    Mutant(
+        "SQL: a renewal says who wanted it of the one before",
+        "stores.sql.statements.owner",
+        "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END",
+        "{ROW.wanted_by}",
+        "what was handed over once is handed over for ever",
+        _kit("SQL: ", "a_mark_says_nothing_of_the_next_tenure"),
+    ),
+    Mutant(
+        "DynamoDB: a renewal does not say who wants it",
+        "stores.dynamodb.owning",
+        "return Answer(True, expires_at=at.now + write.timeout, wanted_by=found.wanted)",
+        "return Answer(True, expires_at=at.now + write.timeout)",
+        "the owner never hears that it is to hand over",
+        _kit("DynamoDB: ", _HEARS),
+    ),
+    Mutant(
+        "DynamoDB: a renewal that prolongs nothing does not say who wants it",
+        "stores.dynamodb.owning",
+        "return Answer(True, expires_at=now.ownership_timeout, wanted_by=now.wanted)",
+        "return Answer(True, expires_at=now.ownership_timeout)",
+        "the owner hears late that it is to hand over",
+        _kit("DynamoDB: ", "the_owner_hears_of_it_with_a_renewal_that_prolongs_nothing"),
+    ),
+    Mutant(
+        "handed over, and recorded as given up",
+        "leases.ending_requests",
+        "outcome = Outcome.HANDED_OVER if self.wanted else Outcome.GIVEN_UP",
+        "outcome = Outcome.GIVEN_UP",
+        "people: nobody sees why leases move",
+        _unit("the_owner_hears_of_it_and_hands_over"),
+    ),
+    Mutant(
+        "own question not recognised",
+        "leases.wanting",
+        "        if answer.applied:\n            return True\n",
+        "        return answer.applied\n",
+        "S6: a lost answer to a question is taken for no",
+        _unit("s6_a_question_whose_answer_was_lost_is_asked_again"),
+    ),
+    Mutant(
+        "another one's question taken for one's own",
+        "leases.wanting",
+        " and now.wanted == self.owner.text\n",
+        "\n",
+        "who asks in vain waits for what another one gets",
+        _unit("while_one_may_still_get_it_another_is_told_no"),
+    ),
+    Mutant(
+        "balance asks at its first look",
+        _BALANCE,
+        "        if ticks and self._ticks > 1 and take == self.free:",
+        "        if ticks and take == self.free:",
+        "workers that start together ask each other for what they have just taken",
+        _balance("who_comes_late_asks_for_four_at_a_time"),
+    ),
+    Mutant(
+        "balance asks again for what was asked for in vain",
+        _BALANCE,
+        " | self._in_vain\n",
+        "\n",
+        "an owner that does not hand over is asked for ever",
+        _balance("who_may_not_steal_asks_each_owner_once"),
+    ),
+)
