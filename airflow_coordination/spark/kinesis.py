@@ -19,6 +19,7 @@ from airflow_coordination.spark.outcomes import Close, Complete, PartitionOutcom
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.shard_ending import create_children, is_gone
 from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, ShardReader
+from airflow_coordination.spark.shard_stream import check_stream
 from airflow_coordination.streams.checkpoint import SEQUENCE_DIGITS, SUB_DIGITS, Checkpoint
 from airflow_coordination.streams.kinesis import ShardLease
 
@@ -244,7 +245,8 @@ def shard(
     :param publish_landing: publish the landed files themselves as this dataset, without a second copy.
     :param client_options: arguments for ``boto3.client``, on the driver and on executors: ``endpoint_url``,
         ``region_name`` and so on. By default the stream's region and boto3's own credentials.
-    :raises InvalidInputError: when the partition is not one of a shard, or an argument cannot be used.
+    :raises InvalidInputError: when the partition is not one of a shard, when the stream of that name is another one
+        here (of another account or region, or made anew), or when an argument cannot be used.
     :raises ProgressStateError: when the progress is no place in a shard.
     :raises SettingsError: with ``max_closed_count``, which would complete a shard that is not read to its end; without
         boto3.
@@ -264,6 +266,7 @@ def shard(
         raise lease.misconfigured
     partition = lease.partition
     part = ShardPart(ShardLease.of(partition.key, partition.payload), _place(lease), dict(client_options or {}))
+    check_stream(part)
     if context_of(spark) is None:  # the operator brings the archive to classic ones
         shipping.bring(spark)
     batches = ShardBatches(

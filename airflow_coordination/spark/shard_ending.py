@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.spark.shard_reader import ShardPart, connect
+from airflow_coordination.spark.shard_stream import stream_of_that_name
 from airflow_coordination.streams import at_shard_end
-from airflow_coordination.streams.kinesis import ShardLease, Stream, child_shard
+from airflow_coordination.streams.kinesis import ShardLease, child_shard
 
 if TYPE_CHECKING:
     from airflow_coordination.spark.lease import PartitionLease
@@ -42,8 +43,7 @@ def is_gone(part: ShardPart) -> bool:
     A stream that is not there, or another one of that name, is an error: the region or the account may be wrong.
     """
     client, lease = connect(part), part.lease
-    told = client.describe_stream_summary(StreamName=lease.stream.name)["StreamDescriptionSummary"]
-    if Stream.of(told["StreamARN"], told["StreamCreationTimestamp"]) != lease.stream:
+    if stream_of_that_name(client, lease.stream.name) != lease.stream:
         return False
     return all(each["ShardId"] != lease.shard for each in _listed(client, lease.stream.name))
 

@@ -216,6 +216,22 @@ def test_a_shard_that_is_gone_is_completed_and_a_stream_that_is_gone_is_an_error
     assert "ResourceNotFoundException" in drained.errors[0][1]
 
 
+def test_a_stream_that_was_made_anew_is_not_read_under_the_keys_of_the_old_one(stream: Stream) -> None:
+    """Its shards have the same ids, and partitions of their own: their records would be there twice."""
+    stream.discover()
+    epoch = int(stream.local.summary()["StreamCreationTimestamp"].timestamp())
+    while int(stream.local.summary()["StreamCreationTimestamp"].timestamp()) == epoch:  # which is a whole second
+        stream.local.drop()
+        stream.local.create(1)
+    stream.send(range(10))
+    drained = stream.drain(stream.reading(publish))
+    assert drained.failed == 1
+    assert re.search(rf"stream='{stream.name}': is arn:\S+, created 20.* UTC here, and this.*", drained.errors[0][1])
+    stream.discover(deferred_stream_deletion=timedelta(0))
+    assert stream.drain(stream.reading(publish)).closed == 1
+    assert stream.numbers() == list(range(10))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,0 +1,37 @@
+"""Whether the stream of a lease is the one that Kinesis has under its name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.spark.shard_reader import ShardPart, connect
+from airflow_coordination.streams.kinesis import Stream
+
+_REMEDY = (
+    "Look at the account and the region that this job reads in; of a stream that was deleted and created again, "
+    "KinesisShards makes partitions of its own, and deletes these"
+)
+
+
+def stream_of_that_name(client: Any, name: str) -> Stream:
+    """Return the stream that Kinesis has under a name."""
+    told = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
+    return Stream.of(told["StreamARN"], told["StreamCreationTimestamp"])
+
+
+def check_stream(part: ShardPart) -> None:
+    """Refuse to read another stream of that name: its shards have the same ids, and partitions of their own.
+
+    :raises InvalidInputError: naming both.
+    """
+    ours = part.lease.stream
+    there = stream_of_that_name(connect(part), ours.name)
+    if there != ours:
+        problem = f"is {_said(there)} here, and this partition's is {_said(ours)}"
+        raise InvalidInputError("stream", ours.name, problem, _REMEDY)
+
+
+def _said(stream: Stream) -> str:
+    return f"{stream.arn}, created {datetime.fromtimestamp(stream.epoch, UTC):%Y-%m-%d %H:%M:%S} UTC"
