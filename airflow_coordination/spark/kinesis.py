@@ -173,10 +173,12 @@ class ShardBatches:
 
         What it reads is left for the next batch, also where Kinesis tells of the end together with the last record.
         """
-        part = self._landing.after(self._after).part
+        part, limit = self._landing.after(self._after).part, 1
         try:
             reader = ShardReader(part)
-            while not reader.read(limit=1) and not (reader.caught_up or self._over()):
+            while not reader.read(limit) and not (reader.caught_up or self._over()):
+                if reader.left_out:  # it may go on so for long: what was read, or belongs to other shards
+                    limit *= 2
                 time.sleep(_PAUSE)
                 self._lease.alive()
                 self._lease.check_held()

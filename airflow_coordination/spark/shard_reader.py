@@ -88,6 +88,11 @@ class ShardReader:
         """How old the place is that was read last; 0 at the tip."""
 
     @property
+    def left_out(self) -> bool:
+        """Whether the last read found only what was read before, or belongs to other shards, if it gave nothing."""
+        return not self._nothing
+
+    @property
     def caught_up(self) -> bool:
         """Whether everything that is there was given."""
         return self.ended or (self.behind_ms == 0 and self._nothing)

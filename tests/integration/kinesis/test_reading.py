@@ -19,6 +19,7 @@ from airflow_coordination.stores import open_store
 from tests.engines.kinesis import connected
 from tests.integration.kinesis.producer import send
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
+from tests.kpl import aggregate
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -230,6 +231,21 @@ def test_a_stream_that_was_made_anew_is_not_read_under_the_keys_of_the_old_one(s
     stream.discover(deferred_stream_deletion=timedelta(0))
     assert stream.drain(stream.reading(publish)).closed == 1
     assert stream.numbers() == list(range(10))
+
+
+def test_a_shard_ends_behind_any_number_of_aggregates_of_other_shards(stream: Stream) -> None:
+    """One after the other they took a second each, and a pass is over before that."""
+    stream.discover()
+    stream.split()
+    assert stream.drain(stream.reading(publish)).completed == 1
+    left, _ = (one.key.rpartition(":")[2] for one in stream.coordinator.partitions() if one.parents)
+    stream.local.put(b"1")
+    for _ in range(60):
+        stream.local.put(aggregate([("of the other", str(MIDDLE), b"2")]))
+    stream.local.split(left, MIDDLE // 2)
+    done = stream.drain(stream.reading(publish, max_runtime=timedelta(seconds=25)), max_leases=1)
+    assert (done.completed, done.keys[0].endswith(left)) == (1, True)
+    assert stream.numbers() == [1]
 
 
 @pytest.mark.parametrize(
