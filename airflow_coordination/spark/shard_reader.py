@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ _PAUSE: Final = 0.25
 _IDLE: Final = 1.0
 """Seconds after a read that found nothing (KCL: ``idleTimeBetweenReadsInMillis``)."""
 _TRIES: Final = 10
+_HASH_KEY: Final = re.compile("[0-9]{1,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,8 @@ class ShardReader:
 
     def _belongs(self, partition_key: str, explicit: str | None) -> bool:
         hashes = self._lease.hashes
-        if hashes is None:
-            return True
+        if hashes is None or (explicit and not _HASH_KEY.fullmatch(explicit)):
+            return True  # no producer sends again what has no such key
         digest = hashlib.md5(partition_key.encode(), usedforsecurity=False).hexdigest()
         return hashes.first <= (int(explicit) if explicit else int(digest, 16)) <= hashes.last
 

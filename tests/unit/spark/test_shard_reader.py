@@ -112,6 +112,17 @@ def test_what_belongs_to_another_shard_is_left_out_of_aggregates_alone(monkeypat
     assert [(one.place, one.data) for one in read] == [(place(1), b"0"), (place(1, 2), b"2"), (place(2), b"plain")]
 
 
+@pytest.mark.parametrize("no_key", ["x", "-1", "1_0", "٣", "9" * 5_000])
+def test_a_hash_key_that_is_no_number_leaves_its_record_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, no_key: str
+) -> None:
+    """No shard would have it, no producer sends it again, and it must not stop its shard."""
+    client = Client(answer(record(1, aggregate([("a", no_key, b"0")]))))
+    lease = ShardLease(STREAM, "s", TRIM_HORIZON, HashRange(0, 0))
+    [read] = reader(monkeypatch, client, ShardPart(lease, None)).read()
+    assert (read.data, read.explicit_hash_key) == (b"0", no_key)
+
+
 def test_it_has_caught_up_when_nothing_came_and_nothing_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(answer(behind=10), answer(record(1)), answer(), answer(ends=True))
     one = reader(monkeypatch, client, ShardPart(LEASE, None))
