@@ -90,6 +90,9 @@ class Sync:
         begun = self._known.since if self.position is None else None
         alive_at = self.position if begun is None else Position.at_timestamp(begun)  # somebody has deleted all leases
         listed = self._list(alive_at, alive_only=True)
+        if alive_at is not None and alive_at.start is Start.AT_TIMESTAMP and _misses_some(listed):
+            # Some or all of what was alive then is trimmed, or there was no stream yet: what is oldest now comes after.
+            listed = self._list(TRIM_HORIZON, alive_only=True)
         position = self._pinned(listed.at)
         planned = [replace(new, position=position) for new in first(listed.shards, alive_at or position)]
         if self.position is None:
@@ -175,6 +178,11 @@ class Sync:
     def _remember(self, known: StreamMemory) -> None:
         self._known = known
         self.memory.streams[self.stream.prefix] = known
+
+
+def _misses_some(listed: Listed) -> bool:
+    """Return whether the shards of a listing leave hash keys out."""
+    return bool(holes(one.hashes for one in listed.shards if one.hashes is not None))
 
 
 def _lease(partition: Partition) -> tuple[ShardLease, bool]:

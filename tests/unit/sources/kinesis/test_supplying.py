@@ -253,6 +253,21 @@ def test_a_timestamp_begins_with_what_was_open_then(service: Service, c: SourceC
     assert leases(c) == {"01": ["AT_TIMESTAMP"], "02": ["AT_TIMESTAMP"]}
 
 
+@pytest.mark.parametrize("position", [BEGIN - HOUR, BEGIN + timedelta(seconds=2)])
+def test_a_timestamp_before_all_that_is_left_begins_with_the_oldest(
+    service: Service, c: SourceCoordinator, position: Any
+) -> None:
+    """Before the stream's creation nothing was alive; and of what was alive at a later time, one may be trimmed."""
+    stream = service.create("orders", 2)
+    service.now += HOUR
+    service.split(stream, "shardId-000000000000")
+    del stream.shards["shardId-000000000000"]
+    for child in ("shardId-000000000002", "shardId-000000000003"):
+        stream.shards[child][0] = []  # whose parent is trimmed
+    run(c, initial_position=position)
+    assert leases(c) == {number: ["AT_TIMESTAMP"] for number in ("01", "02", "03")}
+
+
 def test_pages_of_a_listing_are_joined(service: Service, c: SourceCoordinator) -> None:
     service.page = 2
     service.create("orders", 7)
