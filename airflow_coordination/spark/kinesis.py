@@ -253,10 +253,10 @@ def shard(
     :raises SettingsError: with ``max_closed_count``, which would complete a shard that is not read to its end; without
         boto3.
     """
-    if isinstance(records, bool) or not records > 0:
-        raise InvalidInputError("records", records, "is no number of records", "Give 1 or more")
-    if not seconds > 0:
-        raise InvalidInputError("seconds", seconds, "is not above zero", "Give how long a batch is waited for")
+    if not (_is_number(records, int) and records >= 1):
+        raise InvalidInputError("records", records, "is no number of records", "Give a whole number, 1 or more")
+    if not (_is_number(seconds, int, float) and seconds > 0):
+        raise InvalidInputError("seconds", seconds, "is no number above zero", "Give how long a batch is waited for")
     positive("max_runtime", max_runtime)
     pause = positive("reopen_after", reopen_after, zero=True)
     if pause is None:
@@ -281,6 +281,10 @@ def shard(
     )
     yield batches
     batches.discard_landed()
+
+
+def _is_number(given: object, *kinds: type) -> bool:
+    return isinstance(given, kinds) and not isinstance(given, bool)
 
 
 def _place(lease: PartitionLease) -> Checkpoint | None:

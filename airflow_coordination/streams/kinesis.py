@@ -166,6 +166,9 @@ def initial_position(given: object) -> Position | None:
     :raises InvalidInputError: when it is something else.
     """
     if isinstance(given, datetime):
+        if given.utcoffset() is None:
+            remedy = "Give a timezone-aware datetime, such as datetime.now(UTC)"
+            raise InvalidInputError("initial_position", given, "has no time zone", remedy)
         return Position.at_timestamp(given)
     if given == Start.LATEST:
         return None

@@ -251,8 +251,10 @@ def test_a_shard_ends_behind_any_number_of_aggregates_of_other_shards(stream: St
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"records": 0}, "records=0: is no number of records. Give 1 or more"),
-        ({"seconds": 0}, "seconds=0: is not above zero"),
+        ({"records": 0}, "records=0: is no number of records. Give a whole number, 1 or more"),
+        ({"records": "many"}, "records='many': is no number of records"),
+        ({"seconds": 0}, "seconds=0: is no number above zero"),
+        ({"seconds": timedelta(seconds=5)}, "seconds=datetime.timedelta(seconds=5): is no number above zero"),
         ({"max_runtime": timedelta(0)}, "max_runtime"),
         ({"reopen_after": timedelta(-1)}, "reopen_after"),
     ],

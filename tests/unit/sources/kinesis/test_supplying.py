@@ -371,7 +371,7 @@ def test_a_state_that_cannot_be_read_is_named(service: Service, kept: Any) -> No
         ({"streams": "orders"}, r"streams='orders': is no list"),
         ({"streams": ["a", "a"]}, r"streams=\['a', 'a'\]: is no list"),
         ({"initial_position": "NOW"}, r"initial_position='NOW': is no position in a stream\. Give \"TRIM_HORIZON\""),
-        ({"initial_position": BEGIN.replace(tzinfo=None)}, r"since=.*has no time zone"),
+        ({"initial_position": BEGIN.replace(tzinfo=None)}, r"initial_position=.*has no time zone"),
         ({"full_sync_interval": timedelta(-1)}, r"full_sync_interval=.*is negative"),
         ({"deferred_stream_deletion": 60}, r"deferred_stream_deletion=60: is int, not a timedelta"),
         (
