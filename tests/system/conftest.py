@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from tests.engines.postgres import fresh_database
-from tests.system.harness import HOME_VARIABLE, START_UP, Airflow, environment, is_gone, marked, wait_for
-
-
-def _hear_interrupts() -> None:
-    """Undo what a shell does to its background jobs: they ignore SIGINT, and so would Airflow."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+from tests.system.harness import DAGS, Airflow, environment
+from tests.system.standalone import running
 
 
 @pytest.fixture(scope="session")
@@ -68,29 +59,5 @@ def metadata(environ: dict[str, str]) -> Iterator[psycopg.Connection[tuple[str]]
 @pytest.fixture(scope="session")
 def airflow(airflow_home: Path, environ: dict[str, str]) -> Iterator[Airflow]:
     """The running Airflow, which has read every file of the DAG folder; every process of it ends with the session."""
-    with (airflow_home / "standalone.log").open("wb") as log:
-        process = subprocess.Popen(
-            ["airflow", "standalone"], env=environ, stdout=log, stderr=log, preexec_fn=_hear_interrupts
-        )
-        try:
-            yield _ready(Airflow(airflow_home, environ["AIRFLOW__API__BASE_URL"]))
-        finally:
-            _end(process, airflow_home)
-
-
-def _ready(airflow: Airflow) -> Airflow:
-    wait_for(airflow.healthy, START_UP, f"Airflow is healthy (see {airflow.home}/standalone.log)")
-    airflow.log_in()
-    wait_for(airflow.knows_all_dags, START_UP, "the DAGs are known")
-    return airflow
-
-
-def _end(standalone: subprocess.Popen[bytes], home: Path) -> None:
-    """Kill all of it: in order it may take a minute, for its executor waits for workers, also where one was killed."""
-    left = psutil.Process(standalone.pid).children(recursive=True)  # a worker's title hides its environment
-    while left := [process for process in left if not is_gone(process)] + marked(HOME_VARIABLE, str(home)):
-        for process in left:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        time.sleep(0.05)
-    standalone.wait()
+    with running(airflow_home, environ, (path.name for path in DAGS.glob("*.py"))) as airflow:
+        yield airflow
