@@ -69,6 +69,17 @@ def test_a_versioned_bucket_keeps_what_is_deleted(s3, bucket, objects, left) -> 
     assert (len(versions["Versions"]), len(versions["DeleteMarkers"])) == (2, 1)
 
 
+def test_a_versioned_object_that_has_changed_since_is_left_alone(s3, bucket, objects, left) -> None:
+    """Not even a delete marker is put upon it; nor is the version deleted that was meant."""
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    action = noted(DeleteObjects(objects[0]))
+    s3.put_object(Bucket=bucket, Key=NAMES[0], Body=b"other")
+    assert action.carry_out() == Carried(0, (f"{objects[0]} was written again",))
+    assert NAMES[0] in left()
+    versions = s3.list_object_versions(Bucket=bucket, Prefix=NAMES[0])
+    assert (len(versions["Versions"]), len(versions.get("DeleteMarkers", []))) == (2, 0)
+
+
 def test_the_request_itself_names_the_version(s3, bucket, objects, monkeypatch) -> None:
     """Moto knows of no conditional deletion, so that what is sent is looked at."""
     from airflow_coordination.outputs import file_marks

@@ -472,6 +472,23 @@ def test_bad_arguments(deliver, sinks, more, problem):
         raise deliver(ROWS, sinks, **more)["error"]
 
 
+@pytest.mark.parametrize(("first", "second"), [({}, {"mode": "append"}), ({"mode": "append"}, {})])
+def test_two_deliveries_into_one_dataset_agree_on_the_mode(run, store, journal, coordinator, first, second):
+    """The second is refused before a record of it reaches any sink."""
+
+    def main(spark, lease):
+        early, late = (spark.createDataFrame(part, "k bigint, v string") for part in (ROWS[:5], ROWS[5:]))
+        sinks = {"journal": Journal(str(journal))}
+        lease.deliver(early, "k", {"clean": Publish("clean", **first)} | sinks)
+        lease.deliver(late, "k", {"clean": Publish("clean", **second)} | sinks)
+        return Complete()
+
+    assert run(main).failed == 1
+    assert ": differs from '" in coordinator.partition("p").last_error
+    assert written(journal) == [0, 1, 2, 3, 4]
+    assert store.heads("s|PARTITION") == []
+
+
 @pytest.mark.parametrize("records", [[(1, "a")], None])
 def test_what_is_no_dataframe(run, records):
     refused = []

@@ -1,0 +1,35 @@
+"""As many objects as one ``then=`` may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.follow_ups import DeleteObjects, follow_up_all
+from airflow_coordination.follow_ups.notes import note_of
+from airflow_coordination.follow_ups.objects import MAX_OBJECTS
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.follow_up import MAX_BYTES
+from airflow_coordination.stores import open_store
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_list_of_100_000_objects_is_a_short_note_and_a_file_until_it_is_done(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    paths = [folder / f"{number:06}" for number in range(MAX_OBJECTS)]
+    for path in paths:
+        path.touch()
+    (folder / "other").touch()
+    one = SourceCoordinator(open_store("memory://"), "s", "me")
+    one.create_partitions(["k"])
+    lease = one.acquire_partition("k")
+    assert lease is not None
+    note = note_of(DeleteObjects([str(path) for path in paths]), lease.partition, lease.fence, str(tmp_path / "out"))
+    assert note is not None
+    assert len(note) < MAX_BYTES
+    one.complete(lease, then=note)
+    assert follow_up_all(one).done == 1
+    assert [file.name for file in folder.iterdir()] == ["other"]
+    assert not [file for file in (tmp_path / "out").rglob("*") if file.is_file()]
