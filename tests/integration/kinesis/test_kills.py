@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -63,7 +64,8 @@ def _read_while_resharded(
             kinds[reshard(local, chance)] += 1
         for _ in range(kills // (RESHARDS + 1) + 1):
             if killed < kills:
-                killed += _killed(tmp_path, url, endpoint, stream, records, chance.uniform(6, 14))
+                process = _run(tmp_path, url, endpoint, stream, records, "0")
+                killed += _killed(process, one, chance.uniform(0, 8))
     assert kinds.keys() == {"split", "merge"}
     while not _at_rest(one):
         assert _run(tmp_path, url, endpoint, stream, records, "86400").wait(600) == 0, _said(tmp_path)
@@ -100,9 +102,14 @@ def _run(folder: Path, url: str, endpoint: str, stream: str, records: int, again
         )
 
 
-def _killed(folder: Path, url: str, endpoint: str, stream: str, records: int, seconds: float) -> bool:
-    """Kill a driver after some time; return whether it was at work still."""
-    process = _run(folder, url, endpoint, stream, records, "0")
+def _killed(process: subprocess.Popen[bytes], one: SourceCoordinator, seconds: float) -> bool:
+    """Kill a driver some time after it has begun a tenure; return whether it was at work still.
+
+    How long Spark takes to start is the machine's business: a kill before that would show nothing.
+    """
+    before = _tenures(one)
+    while process.poll() is None and _tenures(one) == before:
+        time.sleep(0.2)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -111,6 +118,11 @@ def _killed(folder: Path, url: str, endpoint: str, stream: str, records: int, se
         process.wait()
         return True
     return False
+
+
+def _tenures(one: SourceCoordinator) -> int:
+    """Return how many tenures there were."""
+    return sum(partition.token for partition in one.partitions())
 
 
 def _said(folder: Path) -> str:
