@@ -520,6 +520,15 @@ def test_two_whose_time_runs_at_once_are_found(source: Source) -> None:
     assert source.broken == ["S5"]
 
 
+def test_a_question_for_what_nobody_holds_says_nothing(source: Source) -> None:
+    free = source.second.partition("a")
+    assert free is not None
+    assert not source.second.ask(free, PATIENCE)
+    assert source.second.steal(free) is None
+    source.acquired(source.first)
+    assert source.broken == []
+
+
 @pytest.mark.parametrize("applied", [True, False])
 def test_s6_a_steal_whose_answer_was_lost_is_explained_either_way(source: Source, applied: bool) -> None:
     lost, seen = asked(source)
