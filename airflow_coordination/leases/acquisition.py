@@ -190,7 +190,10 @@ class Acquisition:
         :param seen: the partition, as the tenure under ``fence`` held it.
         """
         write = Steal(source=self._source, key=seen.key, fence=fence, tenancy=self.tenancy())
-        return self._acquire_known(f"steal {seen.key!r}", write)
+        lease = self._acquire_known(f"steal {seen.key!r}", write)
+        if lease is None:  # a copy of it that is under way may come when its time has come
+            self.abandon(write.tenancy.op)
+        return lease
 
     def adopt(self, key: str, fence: Fence) -> Lease | None:
         """Put a running tenure of an earlier try of the same task under this try's watch, and renew it.

@@ -112,3 +112,22 @@ def test_what_nobody_holds_is_neither_asked_for_nor_stolen(one, worker, lease, s
 def test_a_time_that_is_none_is_refused(two, patience):
     with pytest.raises(InvalidInputError, match="patience"):
         two.ask(two.partition("a"), patience)
+
+
+def test_a_copy_of_a_refused_theft_that_arrives_late_is_given_back(one, two, lease, store, clock, monkeypatch):
+    """Whoever has sent it does not know that it holds the partition."""
+    sent = []
+    acquire = store.acquire
+    monkeypatch.setattr(store, "acquire", lambda write: sent.append(write) or acquire(write))
+    seen = two.partition("a")
+    assert two.ask(seen, PATIENCE)
+    assert two.steal(seen) is None, "its time has not come"
+    clock.advance(PATIENCE.total_seconds())
+    monkeypatch.undo()
+    [theft] = sent
+    assert store.acquire(theft).applied
+    clock.advance(1)
+    lease = two.get_next_partition()
+    assert lease is not None
+    assert lease.fence.token == seen.token + 2, "the phantom's tenure is over"
+    assert lease.partition.endings[-1].outcome is Outcome.GIVEN_UP
