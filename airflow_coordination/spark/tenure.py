@@ -282,7 +282,7 @@ class _Tenure:
             log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
-        wanted = self._lease.wanted and outcome.retry_after is None
+        wanted = self._lease.wanted and outcome.retry_after is None and stop is None
         try:
             if wanted:
                 self._driver.coordinator.hand_over(self._lease)

@@ -141,3 +141,23 @@ def test_l11_one_that_does_not_look_is_stolen_from_and_cancelled(spark, task: Ta
     assert (stolen.lost_leases, stolen.endings[-1].outcome) == (0, Outcome.STOLEN)
     [other] = {"a", "b"} - {stolen.key}
     assert ended[stolen.key] < ended[other] - 5, "it was cancelled long before its job would have ended"
+
+
+def test_what_is_interrupted_is_given_up_though_it_is_wanted(spark, task: Task) -> None:
+    task.coordinator().create_partitions(["a", "b"])
+    late = Late(task.coordinator("late"))
+
+    def main(spark, lease):
+        if lease.partition.key == "b":
+            late.__enter__()
+        eventually(lambda: lease.wanted or late.leases)
+        if lease.wanted:
+            raise KeyboardInterrupt
+        return Complete()
+
+    with pytest.raises(KeyboardInterrupt):
+        drained(main, spark, task)
+    late.__exit__()
+    endings = [ending for each in task.coordinator().partitions() for ending in each.endings]
+    assert Outcome.HANDED_OVER not in {ending.outcome for ending in endings}
+    assert Outcome.GIVEN_UP in {ending.outcome for ending in endings}
