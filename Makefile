@@ -5,6 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3.11
 STORE ?=
+STREAMS ?=
 BIN := .venv/bin
 # spark-submit and what it needs, found first.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
@@ -26,9 +27,9 @@ help: ## Show what there is to make
 	@PYTHON=$(PYTHON) scripts/make_venv.sh
 
 .PHONY: demo
-demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dynamodb or postgresql+psycopg://… for another store)
+demo: .venv/ready ## Watch real flights go through Airflow and Spark (STORE=dynamodb or postgresql+psycopg://… for another store, STREAMS=1 for Kinesis, too)
 	@scripts/system_packages.sh java
-	@$(RUN) python scripts/demo.py $(STORE)
+	@DEMO_STREAMS=$(STREAMS) $(RUN) python scripts/demo.py $(STORE)
 
 # CI leaves out what shows once more, or for longer, what it has shown: `make test-all` does not.
 SHORT := and not long

@@ -9,6 +9,9 @@ local S3; what they are made of is downloaded once, and they end with the demo.
 In a terminal Airflow stays up until Ctrl-C; elsewhere the demo ends by itself. It exits with 0 if the published rows
 are equal to the source, with 1 if they are not or something failed, with 130 after Ctrl-C before that.
 
+With DEMO_STREAMS=1 it goes on with streams of Kinesis on an engine of this machine (31 MB of npm's), one shard of which
+splits while it is read. That is on this disk, without DynamoDB.
+
 DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800),
 DEMO_MONTHS how many months of the year go through it (12, all of its 336,776 flights).
 """
@@ -32,6 +35,7 @@ from demo.display import Display
 from demo.place import CHECKOUT, MARK, Place, alone
 from demo.problems import DemoError
 from demo.standalone import DAG, Airflow, airflow_running, end_leftovers
+from demo.streams import VARIABLE, Streams, read_streams, streams_running
 from demo.watch import Watch
 from rich.console import Console
 
@@ -59,6 +63,8 @@ def main(store: str | None = None) -> bool:
                 start(airflow, place, display)
                 victim = run(airflow, place, display)
                 equal = compare(place, display, victim)
+                if place.streams:
+                    equal &= read_streams(airflow, place, display, place.streams)
                 if terminal and sys.stdin.isatty():
                     stay(airflow, place, display)
             finally:
@@ -70,13 +76,25 @@ def main(store: str | None = None) -> bool:
 def find_place(store: str | None, services: ExitStack, display: Display) -> Place:
     """Return the demo's place, with what stands in for Amazon started if it was asked for."""
     if store != WORD:
-        return Place(HOME, store)
+        return Place(HOME, store, streams=find_streams(services, display))
     display.step("0. In the place of Amazon: DynamoDB Local (35 MB), Spark's connector to S3 (660 MB), moto for S3")
     with display.waiting("What is not in .work/jars yet comes from Maven Central. Then DynamoDB Local starts."):
         os.environ[MARK] = str(HOME)
         amazon = services.enter_context(amazon_running())
     display.say(f"DynamoDB answers at {amazon.dynamodb}, S3 at {amazon.s3}. Both forget everything when the demo ends.")
     return Place(HOME, amazon=amazon)
+
+
+def find_streams(services: ExitStack, display: Display) -> Streams | None:
+    """Return the streams to read, on a started engine, if they were asked for."""
+    if not os.environ.get(VARIABLE):
+        return None
+    display.step("0. In the place of Kinesis: kinesis-local (31 MB)")
+    with display.waiting("What is not in .work/npm yet comes from npm. Then it starts."):
+        os.environ[MARK] = str(HOME)
+        streams = services.enter_context(streams_running())
+    display.say(f"Kinesis answers at {streams.endpoint}. It forgets everything when the demo ends.")
+    return streams
 
 
 def check_java() -> None:

@@ -52,18 +52,18 @@ class AirflowApi:
         """Return what kept DAG files from being parsed."""
         return [error["stack_trace"] for error in self._get("/importErrors")["import_errors"]]
 
-    def trigger(self, dag_id: str) -> None:
+    def trigger(self, dag_id: str, run: str = RUN) -> None:
         """Trigger the run and let the DAG go."""
         try:
-            self._send("POST", f"/dags/{dag_id}/dagRuns", {"dag_run_id": RUN, "logical_date": None})
+            self._send("POST", f"/dags/{dag_id}/dagRuns", {"dag_run_id": run, "logical_date": None})
         except urllib.error.HTTPError as error:
             if error.code != 409:  # an earlier request whose answer was lost
                 raise
         self._send("PATCH", f"/dags/{dag_id}", {"is_paused": False})
 
-    def run_state(self, dag_id: str) -> str:
+    def run_state(self, dag_id: str, run: str = RUN) -> str:
         """Return the state of the run."""
-        return str(self._get(f"/dags/{dag_id}/dagRuns/{RUN}")["state"])
+        return str(self._get(f"/dags/{dag_id}/dagRuns/{run}")["state"])
 
     def task_instances(self, dag_id: str) -> list[dict[str, Any]]:
         """Return the task instances of the run."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from demo.amazon import Amazon
 from demo.problems import DemoError
+from demo.streams import Streams
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 MARK = "COORDINATION_DEMO_PLACE"
@@ -55,11 +56,13 @@ class Place:
     :param root: the folder; only ``data`` in it survives from one run to the next.
     :param given_store: URL of a store to use; ``None`` for the SQLite file that needs no set-up.
     :param amazon: where partitions and data are instead, if not in that store and on this disk.
+    :param streams: what is read beside the flights, if anything.
     """
 
     root: Path
     given_store: str | None = None
     amazon: Amazon | None = None
+    streams: Streams | None = None
     password: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     ports: tuple[int, ...] = field(default_factory=lambda: free_ports(4))
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -122,7 +125,14 @@ class Place:
         theirs = ("AIRFLOW", "SPARK_", "PYSPARK_", *(("AWS_",) if self.amazon else ()))
         own = {name: text for name, text in os.environ.items() if not name.startswith(theirs)}
         binaries = Path(sys.executable).parent
-        return own | self._airflow() | self._spark() | {MARK: str(self.root), "PATH": f"{binaries}:{own['PATH']}"}
+        streams = self.streams.variables() if self.streams else {}
+        return (
+            own
+            | self._airflow()
+            | self._spark()
+            | streams
+            | {MARK: str(self.root), "PATH": f"{binaries}:{own['PATH']}"}
+        )
 
     def _airflow(self) -> dict[str, str]:
         api, worker_logs, trigger_logs, health = map(str, self.ports)

@@ -94,6 +94,21 @@ def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(star
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_streams_are_read_while_a_shard_splits(start):
+    """Kinesis beside the flights: each order is published once, by parents before their children."""
+    demo = start(DEMO_MONTHS="1", DEMO_STREAMS="1")
+    assert demo.process.wait(1700) == 0, demo.text
+    assert "800 of 800 orders are published." in demo.text
+    parent = r"orders shardId-0+: COMPLETED"
+    child = r"orders shardId-\d+: CLOSED, after shardId-0+\b"
+    assert re.search(parent, demo.text)
+    assert len(re.findall(child, demo.text)) == 2
+    assert "Each order is published once, also those of shardId-000000000000" in demo.text
+    assert demo.alive() == []
+
+
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_an_interrupted_demo_leaves_nothing_running(start):
     """Ctrl-C, twice, while Airflow starts, beside what stands in for Amazon."""
