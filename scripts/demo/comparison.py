@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -25,10 +26,19 @@ def published(place: Place) -> dict[str, Digest]:
 
     :raises DemoError: when it cannot be read.
     """
+    return {key: Digest(*sums) for key, sums in seen_by_readers(place, "demo.published").items()}
+
+
+def seen_by_readers(place: Place, module: str) -> dict[str, Any]:
+    """Return what a program prints that reads what is published, as a process with a Spark of its own.
+
+    :param module: the program; its last line is JSON.
+    :raises DemoError: when it cannot be read.
+    """
     log = place.root / "comparison.log"
-    with log.open("wb") as file:
+    with log.open("ab") as file:
         done = subprocess.run(
-            [sys.executable, "-m", "demo.published"],
+            [sys.executable, "-m", module],
             cwd=Path(__file__).parents[1],
             env=place.environment() | reader(place),
             stdin=subprocess.DEVNULL,
@@ -39,7 +49,8 @@ def published(place: Place) -> dict[str, Digest]:
         )
     if done.returncode:
         raise DemoError("The published rows could not be read.", f"All of it is in {log}.", tail(log, 15))
-    return {key: Digest(*sums) for key, sums in json.loads(done.stdout.splitlines()[-1]).items()}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def reader(place: Place) -> dict[str, str]:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npm_packages import PackagesError, download
 
 from airflow_coordination import PartitionStatus, SourceCoordinator, open_store
 from demo.display import Display
-from demo.problems import DemoError, tail
+from demo.problems import DemoError
 from tests.engines.kinesis import connected, kinesis_local
 
 if TYPE_CHECKING:
@@ -108,6 +105,8 @@ def read_streams(airflow: Airflow, place: Place, display: Display, streams: Stre
 
     :raises DemoError: when a run fails or takes too long.
     """
+    from demo.comparison import seen_by_readers
+
     display.step(f"5. The DAG {DAG}: a partition for each shard of {len(STREAMS)} streams, and a shard that splits")
     store = open_store(place.store)
     coordinator = SourceCoordinator(store, source=SOURCE, owner="demo", partition_prefix=place.partition_prefix)
@@ -121,7 +120,7 @@ def read_streams(airflow: Airflow, place: Place, display: Display, streams: Stre
                 split = streams.split()
                 streams.send(SECOND)
             _wait(airflow, lambda run=run: _is_over(airflow, run), "the run did not end")
-        found = _published(place)
+        found = seen_by_readers(place, __name__)
         display.say(f"Run {number}: {found['rows']:,} of {everything:,} orders are published.")
         if found["rows"] >= everything:
             break
@@ -156,28 +155,6 @@ def _wait(airflow: Airflow, condition: Any, problem: str) -> None:
         if time.monotonic() > deadline:
             raise DemoError(f"{DAG}: {problem} within {PATIENCE:.0f} seconds.")
         time.sleep(0.5)
-
-
-def _published(place: Place) -> dict[str, int]:
-    """Return how many orders readers see, how many different ones, and the sum of their numbers."""
-    from demo.comparison import reader
-
-    log = place.root / "streams.log"
-    with log.open("wb") as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "demo.streams"],
-            cwd=Path(__file__).parents[1],
-            env=place.environment() | reader(place),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=file,
-            timeout=PATIENCE,
-            check=False,
-        )
-    if done.returncode:
-        raise DemoError("The published orders could not be read.", f"All of it is in {log}.", tail(log, 15))
-    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 def _print_published() -> None:

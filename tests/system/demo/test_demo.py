@@ -97,7 +97,7 @@ def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(star
 @pytest.mark.timeout(1800)
 def test_streams_are_read_while_a_shard_splits(start):
     """Kinesis beside the flights: each order is published once, by parents before their children."""
-    demo = start(DEMO_MONTHS="1", DEMO_STREAMS="1")
+    demo = start(DEMO_MONTHS="3", DEMO_STREAMS="1")
     assert demo.process.wait(1700) == 0, demo.text
     assert "800 of 800 orders are published." in demo.text
     parent = r"orders shardId-0+: COMPLETED"
