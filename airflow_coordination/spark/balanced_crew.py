@@ -43,7 +43,7 @@ class BalancedCrew(Crew):
         held: Callable[[], Lease | None] | None = None,
     ) -> None:
         super().__init__(function, driver, acquire, places=places, max_leases=max_leases, until=until)
-        self._balance, self._plain, self._supplied, self._held = balance, acquire, supplied, held
+        self._balance, self._supplied, self._held = balance, supplied, held
         self._were_at_work = 0
 
     def run(self) -> Iterator[Ended]:
@@ -54,7 +54,7 @@ class BalancedCrew(Crew):
             self._balance.leave()
 
     def _fill(self) -> None:
-        while self._held is not None and self._goes_on and self._begin_by(self._held):
+        while self._held is not None and self._goes_on and self._begin_one(self._held):
             pass
         self._held = None
         if not self._goes_on or not self._budget.take():
@@ -67,9 +67,9 @@ class BalancedCrew(Crew):
         self._idle = False
         room = self._room()
         begun = 0
-        while begun < room and self._begin_one():
+        while begun < room and self._begin_one(self._acquire):
             begun += 1
-        while len(self._at_work) < self._places and self._begin_by(self._balance.overdue):
+        while len(self._at_work) < self._places and self._begin_one(self._balance.overdue):
             begun += 1
         if not (room or begun) and self._goes_on:
             self._begin_or_wait()
@@ -93,25 +93,7 @@ class BalancedCrew(Crew):
         if self._balance.expects:
             self._idle = True
         elif self._supplied is not None and self._may_follow():
-            self._begin_by(self._supplied)
-
-    def _begin_by(self, acquire: Callable[[], Lease | None]) -> bool:
-        """Begin what is acquired in another way than by the order."""
-        self._acquire = acquire
-        try:
-            return self._begin_one()
-        finally:
-            self._acquire = self._plain
-
-    def _begin_one(self) -> bool:
-        if not self._budget.take():
-            return False
-        lease = self._next()
-        if lease is None:
-            self._budget.give_back()
-            return False
-        self._begin(lease)
-        return True
+            self._begin_one(self._supplied)
 
     def _patience(self) -> float | None:
         return self._balance.next_look

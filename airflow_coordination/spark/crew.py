@@ -126,12 +126,19 @@ class Crew:
 
     def _fill(self) -> None:
         """Begin a tenure in each free place, as far as there is something to do."""
-        while len(self._at_work) < self._places and self._goes_on and self._budget.take():
-            lease = self._next()
-            if lease is None:
-                self._budget.give_back()
-                return
-            self._begin(lease)
+        while len(self._at_work) < self._places and self._goes_on and self._begin_one(self._acquire):
+            pass
+
+    def _begin_one(self, acquire: Callable[[], Lease | None]) -> bool:
+        """Begin what ``acquire`` returns; say whether there was something, and leases to spend."""
+        if not self._budget.take():
+            return False
+        lease = self._next(acquire)
+        if lease is None:
+            self._budget.give_back()
+            return False
+        self._begin(lease)
+        return True
 
     def _patience(self) -> float | None:
         """Return for how many seconds to wait for news, ``None`` for as long as it takes."""
@@ -161,14 +168,14 @@ class Crew:
     def _goes_on(self) -> bool:
         return self.stopped is None and self._problem is None and not self._no_more
 
-    def _next(self) -> Lease | None:
+    def _next(self, acquire: Callable[[], Lease | None]) -> Lease | None:
         """Return a lease to begin with; SIGTERM cuts the search short."""
         try:
             with self._stops.searching():
-                lease = self._acquire()
+                lease = acquire()
                 while lease is not None and lease.key in self._given_up:
                     set_aside(lease, self._driver.coordinator)
-                    lease = self._acquire()
+                    lease = acquire()
         except Interrupted:
             return None
         except Exception as error:  # the store's, or the supplier's own; those that run go on
