@@ -31,6 +31,22 @@ def totals(held: Partition, accounting: Accounting, generation: str | None = Non
     return Accounts(held.generation if generation is None else generation, over, accounting).text
 
 
+def close_anew(bench: Workbench, held: Partition, accounting: Accounting) -> None:
+    """Close so that the next tenure starts over, with the totals of the pass that this ends."""
+    end = bench.ending(
+        held,
+        Outcome.CLOSED,
+        S.CLOSED,
+        closed_count=1,
+        delay=MINUTE,
+        progress=None,
+        clear_staged=True,
+        generation="second",
+        accounting=totals(held, accounting, "second"),
+    )
+    assert bench.store.write(end).applied
+
+
 def saved(bench: Workbench, held: Partition, accounting: Accounting, state: object = 1) -> Partition:
     """Save with an accounting, and return the partition after it."""
     assert bench.store.write(replace(bench.saving(held, state), accounting=totals(held, accounting))).applied
@@ -101,18 +117,7 @@ class Keeping:
 
     def test_s26_the_counts_of_a_pass_stay_until_the_next_one_has_delivered(self, bench: Workbench) -> None:
         held = bench.new("k")
-        end = bench.ending(
-            held,
-            Outcome.CLOSED,
-            S.CLOSED,
-            closed_count=1,
-            delay=MINUTE,
-            progress=None,
-            clear_staged=True,
-            generation="second",
-            accounting=totals(held, counted(8), "second"),
-        )
-        assert bench.store.write(end).applied
+        close_anew(bench, held, counted(8))
         assert bench.get("k").accounting == counted(8)
         bench.clock.advance(2 * MINUTE)
         assert bench.acquire().accounting == counted(8)

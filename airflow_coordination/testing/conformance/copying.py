@@ -10,9 +10,8 @@ import pytest
 
 from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.status import Outcome
-from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import AcquireNext, Action
-from airflow_coordination.testing.conformance.accounting import LARGE, counted, saved, totals
+from airflow_coordination.testing.conformance.accounting import LARGE, close_anew, counted, saved, totals
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.remembering import Remembering, history
@@ -72,18 +71,7 @@ class Copying(Remembering):
 
     def test_x11_the_row_of_a_close_that_starts_over_has_the_pass(self, keeping: Workbench) -> None:
         held = saved(keeping, keeping.new("k"), counted(3))
-        end = keeping.ending(
-            held,
-            Outcome.CLOSED,
-            S.CLOSED,
-            closed_count=1,
-            delay=MINUTE,
-            progress=None,
-            clear_staged=True,
-            generation="second",
-            accounting=totals(held, counted(8), "second"),
-        )
-        assert keeping.store.write(end).applied
+        close_anew(keeping, held, counted(8))
         assert [row.accounting for row in history(keeping)] == [counted(8)]
 
     def test_x11_a_fused_ending_has_it_too(self, keeping: Workbench) -> None:
