@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +11,7 @@ from botocore.exceptions import ClientError
 from airflow_coordination.leases.errors import SettingsError
 from scripts.java_packages import jars
 from tests.engines.dynamodb_local import dynamodb_local as engine
+from tests.engines.orphans import ends_with_its_parent
 from tests.integration.engines.conftest import KEY, connected, new_table
 
 ON = {"Enabled": True, "AttributeName": "expirationTime"}
@@ -103,19 +99,8 @@ def test_it_ends_with_its_block() -> None:
 
 @pytest.mark.dynamodb
 def test_it_ends_with_its_parent() -> None:
-    command = (sys.executable, "-c", PARENT, str(jars("dynamodb-local")))
-    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    watched = os.pidfd_open(int(parent.stdout.readline()))
-    parent.send_signal(signal.SIGKILL)
-    parent.communicate()
-    try:
-        assert select.select([watched], [], [], 30)[0], "DynamoDB Local outlived its parent by 30 seconds"
-    except AssertionError:
-        signal.pidfd_send_signal(watched, signal.SIGKILL)
-        raise
-    finally:
-        os.close(watched)
+    ended = ends_with_its_parent(PARENT, str(jars("dynamodb-local")), seconds=30)
+    assert ended, "DynamoDB Local outlived its parent by 30 seconds"
 
 
 def test_no_jars_are_an_error_with_the_command(tmp_path: Path) -> None:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import subprocess
-import sys
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -20,6 +15,7 @@ from airflow_coordination.streams import Checkpoint, deaggregate, holes
 from airflow_coordination.streams.kinesis import listed_shard
 from scripts.npm_packages import packages
 from tests.engines import kinesis as engines
+from tests.engines.orphans import ends_with_its_parent
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
 from tests.kpl import aggregate
 
@@ -251,19 +247,8 @@ def test_it_ends_with_its_block(engine):
 
 @BOTH
 def test_it_ends_with_its_parent(engine):
-    command = (sys.executable, "-c", PARENT, engine.__name__)
-    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    watched = os.pidfd_open(int(parent.stdout.readline()))
-    parent.send_signal(signal.SIGKILL)
-    parent.communicate()
-    try:
-        assert select.select([watched], [], [], 120)[0], "the engine outlived its parent by two minutes"
-    except AssertionError:
-        signal.pidfd_send_signal(watched, signal.SIGKILL)
-        raise
-    finally:
-        os.close(watched)
+    ended = ends_with_its_parent(PARENT, engine.__name__, seconds=120)
+    assert ended, "the engine outlived its parent by two minutes"
 
 
 @BOTH
