@@ -6,8 +6,13 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-FLOORS: Final = {"refused": 1.0, "lost_races": 3.0, "later_tenures": 20.0, "unknown": 0.5}
-"""Per 1,000 operations: with less contention a run would find nothing, so it does not count."""
+PER_THOUSAND_OPERATIONS: Final = {"lost_races": 3.0, "later_tenures": 20.0}
+PER_HUNDRED_FAULTS: Final = {"refused": 5.0, "unknown": 2.0}
+"""With less contention a run would find nothing, so it does not count.
+
+Each is measured against what brings it about, so that a machine's speed does not decide: workers meet each other at
+their operations; a lease is lost, and an answer, where somebody is harmed.
+"""
 
 
 @dataclass
@@ -48,7 +53,15 @@ class Report:
     @property
     def per_thousand(self) -> dict[str, float]:
         """How much contention there was, per 1,000 operations."""
-        return {name: round(1000 * getattr(self, name) / max(1, self.operations), 1) for name in FLOORS}
+        return {
+            name: round(1000 * getattr(self, name) / max(1, self.operations), 1) for name in PER_THOUSAND_OPERATIONS
+        }
+
+    @property
+    def per_hundred(self) -> dict[str, float]:
+        """What the faults did, per 100 of them."""
+        faults = max(1, sum(self.faults.values()))
+        return {name: round(100 * getattr(self, name) / faults, 1) for name in PER_HUNDRED_FAULTS}
 
     @property
     def fault_rate(self) -> float:
@@ -58,16 +71,21 @@ class Report:
     @property
     def lacking(self) -> list[str]:
         """Why the run does not count: too little contention."""
-        found = self.per_thousand
+        measured = (
+            ("1,000 operations", self.per_thousand, PER_THOUSAND_OPERATIONS),
+            ("100 faults", self.per_hundred, PER_HUNDRED_FAULTS),
+        )
         return [
-            f"{name}: {found[name]} per 1,000 operations, {floor} are needed"
-            for name, floor in FLOORS.items()
+            f"{name}: {found[name]} per {of}, {floor} are needed"
+            for of, found, floors in measured
+            for name, floor in floors.items()
             if found[name] < floor
         ]
 
     def line(self) -> str:
         """Return all of it as one line of JSON."""
-        return json.dumps({**asdict(self), "per_thousand": self.per_thousand, "lacking": self.lacking})
+        contention = {"per_thousand": self.per_thousand, "per_hundred": self.per_hundred}
+        return json.dumps({**asdict(self), **contention, "lacking": self.lacking})
 
     def __str__(self) -> str:
         rate = self.operations / max(1.0, self.seconds)
@@ -78,7 +96,13 @@ class Report:
             f"(checked in {self.check_seconds:.0f} s)"
         )
         faults = [f"  {count:>8,} {fault}" for fault, count in sorted(self.faults.items())]
-        contention = "  per 1,000 operations: " + ", ".join(f"{n} {v}" for n, v in self.per_thousand.items())
+        contention = (
+            f"  per 1,000 operations: {_listed(self.per_thousand)}; per 100 faults: {_listed(self.per_hundred)}"
+        )
         wrong = [*self.violations, *(f"does not count: {reason}" for reason in self.lacking)]
         kept = [f"  the histories are in {self.directory}"] if self.directory else []
         return "\n".join([head, *faults, contention, *kept, *wrong])
+
+
+def _listed(figures: dict[str, float]) -> str:
+    return ", ".join(f"{name} {figure}" for name, figure in figures.items())

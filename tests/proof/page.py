@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from tests.processes.report import FLOORS
+from tests.processes.report import PER_HUNDRED_FAULTS, PER_THOUSAND_OPERATIONS
 from tests.proof.ledger import Ledger, Line
 from tests.proof.parts import STORES
 from tests.simulation.faults import Fault
@@ -38,12 +38,13 @@ On the way, seeds 3490, 59677, 63436, 66577, 79177 and 180983 were reported in m
 fault: it did not know of a message that the rules allow to come so late. It knows now (a test for each way is in
 `tests/unit/testing/test_history_check.py`), and the seeds were run again.
 """
-_FLOORS: Final = ", ".join(f"{name.replace('_', ' ')} {floor:g}" for name, floor in FLOORS.items())
+
 REAL: Final = f"""
 ## On real processes
 
 Eight workers, their drivers, a supplier and a sweeper, each a process of its own, on a real server or file. A run
-counts only with enough contention; the least per 1,000 operations: {_FLOORS}.
+counts only with enough contention; the least per 1,000 operations: {_least(PER_THOUSAND_OPERATIONS)}; per 100
+faults: {_least(PER_HUNDRED_FAULTS)}.
 `python -m tests.processes --store postgresql --seconds 90` is one run.
 """
 MUTANTS: Final = """
