@@ -28,6 +28,8 @@ OnLost = Callable[[CoordinationError], object]
 class Heartbeat:
     """Renews one lease every tenth of its timeout, in a thread of its own; then a second one watches the deadline.
 
+    What the owner saves holds the lease as well, so that the renewal it comes before is put off, once: a renewal surely
+    brings the news that another worker wants the lease.
     It stops, and calls ``on_lost`` once, when the store says the lease is over, when no renewal succeeds
     before the lease's own monotonic deadline, whatever the reason, or when the work shows no progress for too
     long: a renewal must not keep a hung job alive. Use as a context manager; leaving it waits for the threads.
@@ -107,11 +109,19 @@ class Heartbeat:
 
     def _run(self) -> None:
         """Renew until it is over. Whoever is done before the first renewal, as most are, has cost one thread."""
+        since = self._clock.monotonic()
         if self._clock.wait(self._stop, self._pause()):
             return
         self._start_guard()
-        while self.beat() and not self._clock.wait(self._stop, self._pause()):
-            pass
+        while not self._clock.wait(self._stop, self._put_off(since)) and self.beat():
+            since = self._clock.monotonic()
+            if self._clock.wait(self._stop, self._pause()):
+                return
+
+    def _put_off(self, since: float) -> float:
+        """Return for how many seconds a renewal is not needed yet: something was saved while it was waited for."""
+        saved = self._lease.chain.deadline - self._settings.ownership_timeout.total_seconds()
+        return max(saved - since, 0.0)
 
     def _start_guard(self) -> None:
         self._guards.start()

@@ -62,16 +62,13 @@ class Stream:
         return self.prefix + shard
 
     def identifier(self, lease: NewLease, hashes: HashRange | None) -> PartitionIdentifier:
-        """Return the partition of a planned lease.
+        """Return the partition of a planned lease: what its key says, its payload does not say again.
+
+        Every byte of it is paid for with each renewal on DynamoDB, where an item of more than 1 KiB costs twice.
 
         :param hashes: the shard's range of hash keys.
         """
-        payload: dict[str, Any] = {
-            "stream": self.name,
-            "arn": self.arn,
-            "shard": lease.shard,
-            "start": str(lease.position.start),
-        }
+        payload: dict[str, Any] = {"arn": self.arn, "start": str(lease.position.start)}
         if lease.position.since is not None:
             payload["since"] = lease.position.since.isoformat()
         if hashes is not None:
@@ -105,9 +102,10 @@ class ShardLease:
         name, _, epoch = rest.rpartition(":")
         if not (account and name and epoch.isdecimal() and shard):
             raise InvalidInputError("key", key, "is no account:stream:epoch:shard", _REMEDY)
-        if payload.get("shard") != shard or payload.get("stream") != name or not isinstance(payload.get("arn"), str):
-            raise InvalidInputError("payload", dict(payload), f"is not of shard {shard} of stream {name}", _REMEDY)
-        stream = Stream(account, name, int(epoch), payload["arn"])
+        arn = payload.get("arn")
+        if not (isinstance(arn, str) and arn.endswith(f":{account}:stream/{name}")):
+            raise InvalidInputError("payload", dict(payload), f"is not of stream {name} of account {account}", _REMEDY)
+        stream = Stream(account, name, int(epoch), arn)
         return cls(stream, shard, _position(payload), _hashes(payload))
 
 

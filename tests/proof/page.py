@@ -39,12 +39,16 @@ fault: it did not know of a message that the rules allow to come so late. It kno
 `tests/unit/testing/test_history_check.py`), and the seeds were run again.
 """
 
+_PER_OPERATIONS, _PER_FAULTS = (
+    ", ".join(f"{name.replace('_', ' ')} {floor:g}" for name, floor in floors.items())
+    for floors in (PER_THOUSAND_OPERATIONS, PER_HUNDRED_FAULTS)
+)
 REAL: Final = f"""
 ## On real processes
 
 Eight workers, their drivers, a supplier and a sweeper, each a process of its own, on a real server or file. A run
-counts only with enough contention; the least per 1,000 operations: {_least(PER_THOUSAND_OPERATIONS)}; per 100
-faults: {_least(PER_HUNDRED_FAULTS)}.
+counts only with enough contention; the least per 1,000 operations: {_PER_OPERATIONS}; per 100
+faults: {_PER_FAULTS}.
 `python -m tests.processes --store postgresql --seconds 90` is one run.
 """
 MUTANTS: Final = """

@@ -19,12 +19,13 @@ from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Retak
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue
+from airflow_coordination.stores.dynamodb.queue import LOOK, Queue
 from airflow_coordination.stores.dynamodb.remembered import Remembered
 from airflow_coordination.stores.dynamodb.requests import Refusal
 
@@ -269,6 +270,8 @@ class Acquiring:
 
     def _try(self, call: Call, candidate: Candidate, tenancy: Tenancy) -> Partition | None:
         seen = candidate.seen
+        if candidate.must_be_read:
+            return self._after_look(call, candidate, self._partitions.bare(call, seen.source, seen.key), tenancy)
         if seen.status is PartitionStatus.ASSIGNED:
             found = self._take_over(call, seen, tenancy)
         else:
@@ -278,8 +281,7 @@ class Acquiring:
         mine = self._own_repetition(call, found, tenancy)
         if mine is not None:
             return mine
-        now = self._partitions.refused(call, found, texts=False)
-        return self._after_refusal(call, candidate, now, tenancy) if now is not None else None
+        return self._after_look(call, candidate, self._partitions.refused(call, found, texts=False), tenancy)
 
     def _own_repetition(self, call: Call, refusal: Refusal, tenancy: Tenancy) -> Partition | None:
         """Return what was acquired where boto itself has repeated the request, and its first copy refused the second.
@@ -291,8 +293,15 @@ class Acquiring:
             return None
         return self._partitions.decode(call, item)
 
-    def _after_refusal(self, call: Call, candidate: Candidate, now: Partition, tenancy: Tenancy) -> Partition | None:
-        """Learn from what refused: the row was old, or the lease was renewed, or its last operation was another."""
+    def _after_look(
+        self, call: Call, candidate: Candidate, now: Partition | None, tenancy: Tenancy
+    ) -> Partition | None:
+        """Go on by what the item says, which was read, or refused: the row was old, or the lease was renewed, or over.
+
+        Where its last operation was another than the row says, or the row says none, it is taken as it is now.
+        """
+        if now is None:
+            return None
         self._tokens.put(now.source, now.key, (now.token, self._partitions.moment().now))
         seen = candidate.seen
         if now.status is not PartitionStatus.ASSIGNED or (now.token, now.nonce) != (seen.token, seen.nonce):

@@ -30,6 +30,7 @@ from airflow_coordination.leases.rules import (
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import AcquireHinted, Adopt, Ask, Begin, End, Renew, Save, Steal, Sweep
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
 from airflow_coordination.stores.dynamodb.index_keys import combination, instant
 from airflow_coordination.stores.dynamodb.index_keys import standing as standing_of
@@ -71,11 +72,20 @@ class Change:
 
 def as_seen(seen: Partition) -> ConditionBase:
     """Return condition *V*, with the status: nobody has written the chain or the status since."""
-    same = Attr(it.STATUS).eq(str(seen.status)) & Attr(it.TOKEN).eq(seen.token) & Attr(it.LAST_OP).eq(seen.last_op)
+    return _in_status(seen) & Attr(it.LAST_OP).eq(seen.last_op)
+
+
+def _in_status(seen: Partition) -> ConditionBase:
+    same = Attr(it.STATUS).eq(str(seen.status)) & Attr(it.TOKEN).eq(seen.token)
     return same & Attr(it.DELETED).not_exists()
 
 
-def _held_under(fence: Fence) -> Any:
+def _as_it_stands(row: Candidate) -> ConditionBase:
+    """Return the condition that a partition which nobody holds is where a row of the index says: it has no chain."""
+    return _in_status(row.seen) & Attr(it.STANDING).eq(row.standing)
+
+
+def under(fence: Fence) -> Any:
     """Return condition *F* where no rule asks for it: in writes that only this store has."""
     return held(_WORDS, _ANY, SimpleNamespace(fence=fence), None)
 
@@ -188,7 +198,7 @@ def ask(write: Ask, at: Moment) -> Change:
 
 def confirm(fence: Fence) -> Change:
     """Note that an owner was heard of, without holding the lease for longer."""
-    return Change({it.CONFIRMED: 1}, _held_under(fence))
+    return Change({it.CONFIRMED: 1}, under(fence))
 
 
 def holding(write: Begin | Save, at: Moment, texts: it.Item, *, longer: bool) -> Change:
@@ -236,22 +246,22 @@ def reclaim(seen: Partition, write: Sweep, place: str, ended: datetime, at: Mome
     return Change(_attributes(before, changes, seen.source, at.now, place), _as_it_runs(seen) & due & below_limit)
 
 
-def reopen(seen: Partition, write: Sweep, place: str, due: datetime, at: Moment) -> Change:
+def reopen(row: Candidate, write: Sweep, at: Moment) -> Change:
     """Make a closed partition whose time has come wait, ranked "reopened"."""
-    before = partition(reopen_at=due)
+    before = partition(reopen_at=row.due)
     changes = REOPEN.changes(_WORDS, before, write, at.now)
-    is_due = REOPEN.condition(_WORDS, partition(status=seen.status), write, at.past)
-    return Change(_attributes(before, changes, seen.source, at.now, place), as_seen(seen) & is_due)
+    is_due = REOPEN.condition(_WORDS, partition(status=row.seen.status), write, at.past)
+    return Change(_attributes(before, changes, write.source, at.now, row.place), _as_it_stands(row) & is_due)
 
 
-def promote(seen: Partition, standing: str) -> Change:
+def promote(row: Candidate) -> Change:
     """Put a partition whose delay is over back to its old place."""
-    return Change({it.STANDING: Path(it.PLACE)}, as_seen(seen) & Attr(it.STANDING).eq(standing))
+    return Change({it.STANDING: Path(it.PLACE)}, _as_it_stands(row))
 
 
 def follow_renewals(seen: Partition, standing: str) -> Change:
     """Move a healthy long lease in the index to where it ends now; renewals leave it where it was."""
-    same_tenure = _held_under(Fence(seen.token, seen.nonce))
+    same_tenure = under(Fence(seen.token, seen.nonce))
     return Change({it.STANDING: Path(it.TIMEOUT)}, same_tenure & Attr(it.STANDING).eq(standing))
 
 

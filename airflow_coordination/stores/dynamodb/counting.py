@@ -38,7 +38,7 @@ EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)
 """For how long an exact count serves: of a source of at most ``SMALL`` partitions, and of a larger one."""
 _COUNTED_AT: Final = "countedAt"
-_COUNTED: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.LAST_OP)
+_COUNTED: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.TOKEN)
 
 Counts = dict[PartitionStatus, int]
 

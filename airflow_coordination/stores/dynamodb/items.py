@@ -78,8 +78,11 @@ LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp", ACCOUNTING: "acco
 """In the place of a text that is too large for the item: the operation that stored it in an item of its own."""
 RING: Final = tuple(f"ring{slot}" for slot in range(RING_SIZE))
 
-PROJECTED: Final = (READABLE_KEY, TOKEN, NONCE, LAST_OP, CLOSED_COUNT, PLACE, OWNER)
-"""What the index repeats: enough to take any partition with one update, and nothing that a renewal changes."""
+PROJECTED: Final = (READABLE_KEY, TOKEN, NONCE, CLOSED_COUNT, PLACE, OWNER)
+"""What the index repeats: enough to take what waits with one update, and nothing that a renewal or a save changes.
+
+A table from before schema 9 repeats :data:`LAST_OP`, too: there an expired lease is taken without reading it first.
+"""
 
 _serializer: Final = TypeSerializer()
 _deserializer: Final = TypeDeserializer()
@@ -208,7 +211,7 @@ def key_of(item: Mapping[str, Any]) -> str:
 
 def is_ours(item: Mapping[str, Any]) -> bool:
     """Return whether this package wrote the item last: Data Prepper replaces items whole, without our attributes."""
-    return LAST_OP in item
+    return TOKEN in item
 
 
 def number(item: Item, name: str) -> int:

@@ -23,14 +23,19 @@ def size_of(value: Any) -> int:
     return len(str(value).encode())
 
 
+def bytes_of(item: Mapping[str, Any]) -> int:
+    """Return how many bytes an item's attributes take, names and values; ``None`` is no attribute."""
+    return sum(len(name.encode()) + size_of(value) for name, value in item.items() if value is not None)
+
+
 def check_item(item: Mapping[str, Any]) -> None:
     """Refuse an item that the service would refuse.
 
     :raises InvalidInputError: naming the largest attribute.
     """
-    sizes = {name: len(name.encode()) + size_of(value) for name, value in item.items() if value is not None}
-    whole = sum(sizes.values())
+    whole = bytes_of(item)
     if whole > MAX_ITEM_BYTES:
+        sizes = {name: bytes_of({name: value}) for name, value in item.items()}
         largest = max(sizes, key=lambda name: sizes[name])
         problem = f"makes an item of {whole:,} bytes, DynamoDB's limit is {MAX_ITEM_BYTES:,}"
         raise InvalidInputError(largest, item[largest], problem, f"Make it shorter; it alone takes {sizes[largest]:,}")

@@ -13,11 +13,12 @@ from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
+from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.counting import EXACT_FOR_LARGE, Counting
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, FRESH, PARKED, created_at, instant
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import LOOK, Candidate, Queue, first
+from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, first
 
 
 class Looking:

@@ -9,8 +9,9 @@ from typing import Final
 
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
-from airflow_coordination.stores.dynamodb.queue import Candidate, Queue
+from airflow_coordination.stores.dynamodb.queue import Queue
 
 Batches = Iterator[list[Candidate]]
 _END: Final[tuple[None, list[Candidate]]] = (None, [])

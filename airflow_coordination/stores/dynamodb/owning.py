@@ -13,6 +13,7 @@ from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import Adopt, Ask, Begin, End, FencedWrite, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.children import NOT_AWAITED, Children
 from airflow_coordination.stores.dynamodb.large_values import stored, texts_of
@@ -62,9 +63,10 @@ class Owning:
     def _renew(self, write: Renew, at: Moment) -> Answer:
         call = Call("renew", write.key)
         change = changes.renew(write, at)
-        found = self._partitions.change_and_see(call, write.source, write.key, change, texts=False)
-        if isinstance(found, Partition):
-            return Answer(True, expires_at=at.now + write.timeout, wanted_by=found.wanted)
+        found = self._partitions.change_item(call, write.source, write.key, change)
+        if not isinstance(found, Refusal):
+            self._partitions.old_endings.renewed(found)
+            return Answer(True, expires_at=at.now + write.timeout, wanted_by=it.decode(found).wanted)
         now = self._partitions.refused(call, found)
         if now is None or not now.held_under(write.fence):
             return Answer(False, now)
@@ -94,10 +96,15 @@ class Owning:
         sets, puts = stored(write.source, write.key, write.op, texts_of(write))
         until: datetime | None = at.now + write.timeout
         for longer in (True, False):
-            refusal = self._change(call, write, changes.holding(write, at, sets, longer=longer), puts)
-            if refusal is None:
-                return Answer(True, expires_at=until)
-            now = self._partitions.refused(call, refusal)
+            change = changes.holding(write, at, sets, longer=longer)
+            found: it.Item | Refusal | None
+            if puts:  # a transaction shows nobody what it has written; the next renewal does
+                found = self._change(call, write, change, puts)
+            else:
+                found = self._partitions.change_item(call, write.source, write.key, change)
+            if not isinstance(found, Refusal):
+                return Answer(True, expires_at=until, wanted_by=it.decode(found).wanted if found else None)
+            now = self._partitions.refused(call, found)
             if not _only_shorter(write, now):
                 break
             until = now.ownership_timeout if now else None

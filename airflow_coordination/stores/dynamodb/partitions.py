@@ -15,6 +15,7 @@ from airflow_coordination.stores.dynamodb.expressions import update
 from airflow_coordination.stores.dynamodb.history import History
 from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.large_values import whole
+from airflow_coordination.stores.dynamodb.old_endings import OldEndings
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 
 
@@ -31,6 +32,7 @@ class Partitions:
     def __init__(self, table: Table, history: History | None = None) -> None:
         self.table = table
         self.history = history or History(table, None)
+        self.old_endings = OldEndings(table)
 
     def moment(self) -> Moment:
         """Return the time of a step that begins now."""
@@ -39,13 +41,27 @@ class Partitions:
     def get(self, call: Call, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, with every acknowledged write in it."""
         item = self._read(call, source, key)
-        return self.decode(call, item) if item else None
+        return self._with_endings(call, item) if item else None
+
+    def _with_endings(self, call: Call, item: it.Item) -> Partition:
+        """Return the partition that an item holds, with what lies beside it."""
+        check_ours(self.table.description, item)
+        return self.decode(call, self.old_endings.recalled(call, item))
+
+    def bare(self, call: Call, source: str, key: str) -> Partition | None:
+        """Return one partition without its large texts and old endings: good for everything but its owner's work."""
+        item = self._read(call, source, key)
+        return self._bare(item) if item else None
+
+    def _bare(self, item: it.Item) -> Partition:
+        check_ours(self.table.description, item)
+        return it.decode(item)
 
     def _read(self, call: Call, source: str, key: str) -> it.Item | None:
         return self.table.get(call, it.typed(it.lease_key(source, key)))
 
     def decode(self, call: Call, item: it.Item) -> Partition:
-        """Return the partition that an item holds, its large texts included.
+        """Return the partition that an item holds, its large texts included; not the endings that lie beside it.
 
         :raises SchemaVersionError: when something else than this package has written the item.
         """
@@ -59,19 +75,18 @@ class Partitions:
         wanted = [it.typed(it.lease_key(source, key)) for key in dict.fromkeys(keys)]
         found: dict[str, Partition] = {}
         for item in self.table.get_many(call, wanted) if wanted else ():
-            check_ours(self.table.description, item)
-            found[it.key_of(item)] = it.decode(item)
+            found[it.key_of(item)] = self._bare(item)
         return found
 
     def refused(self, call: Call, refusal: Refusal, *, texts: bool = True) -> Partition | None:
         """Return the partition as it was when it refused.
 
-        :param texts: read its large texts, too; without them it is good for everything but its owner's work.
+        :param texts: read its large texts and its old endings, too; without them it is good for everything but its
+            owner's work.
         """
         if refusal.item is None or texts:
-            return self.decode(call, refusal.item) if refusal.item else None
-        check_ours(self.table.description, refusal.item)
-        return it.decode(refusal.item)
+            return self._with_endings(call, refusal.item) if refusal.item else None
+        return self._bare(refusal.item)
 
     def change(
         self, call: Call, source: str, key: str, change: Change, others: Iterable[dict[str, Any]] = ()
@@ -97,27 +112,28 @@ class Partitions:
         return answer if isinstance(answer, Refusal) else None
 
     def change_and_see(
-        self, call: Call, source: str, key: str, change: Change, *, before: bool = False, texts: bool = True
+        self, call: Call, source: str, key: str, change: Change, *, before: bool = False
     ) -> Partition | Refusal:
-        """Apply a change; return the partition as it is after it, or as it was before.
-
-        :param texts: read its large texts, too.
+        """Apply a change; return the partition as it is after it, or as it was before, its large texts included.
 
         :raises OutcomeUnknownError: also when it was applied, and the partition's large texts cannot be read.
         """
-        arguments = update(it.lease_key(source, key), change.sets, change.condition)
-        values = "ALL_OLD" if before else "ALL_NEW"
-        answer = self.table.attempt(call, "update_item", ReturnValues=values, **arguments)
-        if isinstance(answer, Refusal):
-            return answer
-        item = it.plain(answer["Attributes"])
-        if not texts:
-            check_ours(self.table.description, item)
-            return it.decode(item)
+        item = self.change_item(call, source, key, change, before=before)
+        if isinstance(item, Refusal):
+            return item
         try:
             return self.decode(call, item)
         except StoreUnavailableError as error:
             raise call.lost(error.reason) from error
+
+    def change_item(
+        self, call: Call, source: str, key: str, change: Change, *, before: bool = False
+    ) -> it.Item | Refusal:
+        """Apply a change; return the partition's item as it is after it, or as it was before."""
+        arguments = update(it.lease_key(source, key), change.sets, change.condition)
+        values = "ALL_OLD" if before else "ALL_NEW"
+        answer = self.table.attempt(call, "update_item", ReturnValues=values, **arguments)
+        return answer if isinstance(answer, Refusal) else it.plain(answer["Attributes"])
 
     def expired(self, call: Call, leases: Sequence[Partition], past: datetime) -> set[str]:
         """Return the keys of those leases that have ended by now, read so that every renewal is seen."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -11,10 +10,10 @@ from typing import Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.candidate import Candidate, candidate
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.index_keys import (
     CRASHED,
@@ -22,12 +21,9 @@ from airflow_coordination.stores.dynamodb.index_keys import (
     FRESH,
     PARKED,
     RELEASING,
-    REOPENED,
     blocked,
     combination,
     instant,
-    parse_instant,
-    parse_place,
 )
 from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.partitions import check_ours
@@ -37,36 +33,6 @@ LOOK: Final = 1_000
 """How far one look at the index goes: of each kind no more rows than this."""
 WATCHED: Final = 100
 """How many leases and closed partitions are looked through for those of another writer, the earliest first."""
-_RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A row of the index.
-
-    :param seen: what the index repeats of the partition.
-    :param rank: the class it would be acquired in.
-    :param since: since when it can be acquired, as text of an instant; decides the order inside a class.
-    :param place: where it stands among the new ones.
-    :param standing: where it stands in the index.
-    """
-
-    seen: Partition
-    rank: Rank
-    since: str
-    place: str
-    standing: str
-
-    @property
-    def order(self) -> tuple[int, str, int]:
-        """The place inside its class: priority, then oldest first; for "new" the supplier's order."""
-        priority, ordinal = parse_place(self.place)
-        return priority, "" if self.rank is Rank.NEW else self.since, ordinal
-
-    @property
-    def due(self) -> datetime:
-        """Since when it can be acquired."""
-        return parse_instant(self.since, it.STANDING)
 
 
 class Queue:
@@ -193,33 +159,3 @@ class Queue:
 def first(pages: Iterable[list[Candidate]], limit: int) -> list[Candidate]:
     """Return the first ``limit`` rows of some pages, asking for no more of them than that takes."""
     return list(islice(chain.from_iterable(pages), limit))
-
-
-def candidate(item: it.Item, status: PartitionStatus) -> Candidate:
-    """Return what a row of the index says.
-
-    :raises InvalidInputError: when an attribute is corrupt.
-    """
-    with it.naming(item):
-        return _candidate(item, status)
-
-
-def _candidate(item: it.Item, status: PartitionStatus) -> Candidate:
-    standing = item[it.STANDING]
-    place = it.text(item, it.PLACE)
-    seen = Partition(
-        source=item[it.SOURCE],
-        key=it.key_of(item),
-        status=status,
-        token=it.number(item, it.TOKEN),
-        nonce=item.get(it.NONCE, ""),
-        last_op=item[it.LAST_OP],
-        closed_count=it.number(item, it.CLOSED_COUNT),
-        owner=item.get(it.OWNER),
-    )
-    if status is not PartitionStatus.UNASSIGNED:
-        rank = Rank.CRASHED if status is PartitionStatus.ASSIGNED else Rank.REOPENED
-        return Candidate(seen, rank, standing, place, standing)
-    rank = _RANKS.get(standing[0], Rank.NEW)
-    since = standing.split("|")[1] if rank is not Rank.NEW else standing.removeprefix(DELAYED)
-    return Candidate(seen, rank, since, place, standing)

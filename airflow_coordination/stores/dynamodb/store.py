@@ -134,7 +134,7 @@ class DynamoDBStore(Beside):
         self._layout = make_table(self.table, self.options)
         refuse_newer(self.table)
         Takeover(self.table).run()
-        write_facts(self.table)
+        write_facts(self.table, self._layout)
         self._facts = read_facts(self.table)
 
     def close(self) -> None:

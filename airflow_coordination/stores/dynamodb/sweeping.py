@@ -14,9 +14,10 @@ from airflow_coordination.leases.status import ASSIGNED, CLOSED, PartitionStatus
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import Candidate, Queue, first
+from airflow_coordination.stores.dynamodb.queue import Queue, first
 from airflow_coordination.stores.dynamodb.stragglers import Stragglers
 
 
@@ -50,23 +51,26 @@ class Sweeping:
 
     def _reopen(self, row: Candidate, write: Sweep) -> str:
         call = Call("reopen", row.seen.key)
-        change = changes.reopen(row.seen, write, row.place, row.due, self._partitions.moment())
+        change = changes.reopen(row, write, self._partitions.moment())
         return "left" if self._partitions.change(call, write.source, row.seen.key, change) else "reopened"
 
     def _promote(self, row: Candidate, write: Sweep) -> str:
-        change = changes.promote(row.seen, row.standing)
+        change = changes.promote(row)
         self._partitions.change(Call("queue", row.seen.key), write.source, row.seen.key, change)
         return "promoted"
 
     def _reclaim(self, row: Candidate, write: Sweep) -> str:
-        """Reclaim by what the index says; by what the item says when that refuses."""
-        call, seen, at = Call("reclaim", row.seen.key), row.seen, self._partitions.moment()
-        change = changes.reclaim(seen, write, row.place, row.due, at)
-        refusal = self._partitions.change(call, write.source, seen.key, change)
-        if refusal is None:
-            self._partitions.history.ended_as_seen(seen, change.sets)
-            return "reclaimed"
-        now = self._partitions.refused(call, refusal, texts=False)
+        """Reclaim by what the index says, if it says enough; by what the item says when not, or when that refuses."""
+        call, seen = Call("reclaim", row.seen.key), row.seen
+        if row.must_be_read:
+            now = self._partitions.bare(call, write.source, seen.key)
+        else:
+            change = changes.reclaim(seen, write, row.place, row.due, self._partitions.moment())
+            refusal = self._partitions.change(call, write.source, seen.key, change)
+            if refusal is None:
+                self._partitions.history.ended_as_seen(seen, change.sets)
+                return "reclaimed"
+            now = self._partitions.refused(call, refusal, texts=False)
         if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
             return "left"
         return self._reclaim_seen(call, row, now, write)

@@ -23,7 +23,9 @@ SCHEMA_VERSION: Final = 9
 OLDEST_USABLE: Final = 1
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
-"""The oldest code, by its schema version, that may work with a table of this schema."""
+"""The oldest code, by its schema version, that may work with a table that older code has made."""
+MADE_READABLE_BY: Final = 9
+"""The same for a table that this code has made: its index lacks the last operation, which older code needs."""
 
 TABLE_KEYS: Final = {"HASH": it.SOURCE, "RANGE": it.KEY}
 INDEX_KEYS: Final = {"HASH": it.COMBINATION, "RANGE": it.STANDING}
@@ -61,9 +63,10 @@ def refuse_newer(table: Table) -> None:
         check(facts, table.description, known=SCHEMA_VERSION, oldest=0)
 
 
-def write_facts(table: Table) -> None:
+def write_facts(table: Table, layout: Layout) -> None:
     """Give the store its id, unless it has one, and this code's schema, unless it has that or a newer one."""
-    fresh = {**_STORE, "storeId": secrets.token_hex(8), "schema": SCHEMA_VERSION, "readableBy": READABLE_BY}
+    readable_by = MADE_READABLE_BY if layout is Layout.NATIVE else READABLE_BY
+    fresh = {**_STORE, "storeId": secrets.token_hex(8), "schema": SCHEMA_VERSION, "readableBy": readable_by}
     answer = table.attempt(_CALL, "put_item", **put(fresh, Attr(it.SOURCE).not_exists()))
     known = answer.item if isinstance(answer, Refusal) else None
     if known is not None and known["schema"] < SCHEMA_VERSION:

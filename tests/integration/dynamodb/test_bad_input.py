@@ -26,7 +26,7 @@ from airflow_coordination.leases import (
 from airflow_coordination.leases.metrics import full_name
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.table import write_facts
+from airflow_coordination.stores.dynamodb.table import Layout, write_facts
 from airflow_coordination.testing.clock import FakeClock
 from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
 from tests.integration.dynamodb.engine import Engine
@@ -102,7 +102,7 @@ def test_a_table_without_its_index(engine: Engine, table: str) -> None:
 def test_an_index_that_is_gone_at_work(local: Engine, table: str) -> None:
     make(local, table, "sourceIdentifier", "sourcePartitionKey")
     store = local.store(table)
-    write_facts(store.table)
+    write_facts(store.table, Layout.NATIVE)
     one = SourceCoordinator(store, SOURCE, "one")
     one.create_partitions(["k"])
     with pytest.raises(SchemaVersionError, match=r"the table has another shape: .*index.*\. Use another table_name"):

@@ -127,7 +127,7 @@ def test_the_end_of_a_shard_creates_its_children_and_completes(stream: Stream) -
     assert parent.status is PartitionStatus.COMPLETED
     assert [child.parents for child in (left, right)] == [(parent.key,)] * 2
     assert not left.waits_for
-    assert left.payload == {**parent.payload, "shard": left.key[-20:], "range": ["0", str(2**127 - 1)]}
+    assert left.payload == {**parent.payload, "range": ["0", str(2**127 - 1)]}
     assert stream.drain(stream.reading(publish), max_leases=2).closed == 2
     assert stream.numbers() == list(range(40))
 
@@ -205,12 +205,11 @@ def test_a_shard_that_is_gone_is_completed_and_a_stream_that_is_gone_is_an_error
     stream.discover()
     [real] = stream.coordinator.partitions()
     gone = f"{real.key[:-1]}9"
-    payload = {**real.payload, "shard": gone.rpartition(":")[2]}
-    stream.coordinator.create_partitions([PartitionIdentifier(gone, payload, priority=-1)])
+    stream.coordinator.create_partitions([PartitionIdentifier(gone, real.payload, priority=-1)])
     drained = stream.drain(stream.reading(publish))
     assert (drained.completed, drained.keys) == (1, (gone,))
     other = real.key.replace(stream.name, "no-such-stream")
-    payload = {**real.payload, "stream": "no-such-stream"}
+    payload = {**real.payload, "arn": real.payload["arn"].replace(stream.name, "no-such-stream")}
     stream.coordinator.create_partitions([PartitionIdentifier(other, payload, priority=-1)])
     drained = stream.drain(stream.reading(publish))
     assert (drained.failed, drained.keys) == (1, (other,))

@@ -11,7 +11,7 @@ ARN = "arn:aws:kinesis:us-east-1:1:stream/orders"
 
 
 def identifier(shard, *parents, start="TRIM_HORIZON"):
-    payload = {"stream": "orders", "arn": ARN, "shard": shard, "start": start}
+    payload = {"arn": ARN, "start": start}
     return PartitionIdentifier(f"1:orders:9:{shard}", payload, parents=[f"1:orders:9:{each}" for each in parents])
 
 

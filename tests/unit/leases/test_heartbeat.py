@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -19,6 +20,8 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
+from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
@@ -57,6 +60,68 @@ def test_it_renews_every_tenth_of_the_lease_until_it_is_left(held: Held) -> None
     assert store.calls.count("write") >= 20
     assert clock.monotonic() > 600, "the lease lived longer than its timeout"
     c.complete(lease)
+
+
+class Waited(FakeClock):
+    """Lets time pass whenever a heartbeat waits: what happens meanwhile is scripted.
+
+    :param saves: after how many seconds of which whole pause something is saved.
+    """
+
+    def __init__(self, saves: dict[int, float]) -> None:
+        super().__init__()
+        self.saves, self.pauses = saves, 0
+        self.save: Callable[[], object] = lambda: None
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            return event.wait(30)  # the deadline's
+        self.pauses += seconds == INTERVAL
+        if seconds == INTERVAL and self.pauses in self.saves:
+            self.advance(self.saves[self.pauses])
+            self.save()
+            seconds -= self.saves[self.pauses]
+        self.advance(seconds)
+        return event.is_set()
+
+
+INTERVAL = 60
+
+
+class Exactly(Randomness):
+    def jitter(self, seconds: float, share: float = 0.2) -> float:
+        return seconds
+
+
+@pytest.mark.parametrize(
+    ("saves", "renewals"),
+    [
+        ({}, [60, 120, 180, 240]),
+        ({2: 20, 4: 1}, [60, 140, 200, 261]),  # saved at 80 and at 201
+        ({2: 20, 3: 50}, [60, 140, 250, 310]),
+        ({1: 59, 2: 59}, [119, 238, 298, 358]),  # whoever saves all the time is still told that the lease is wanted
+    ],
+)
+def test_what_is_saved_puts_the_next_renewal_off(saves: dict[int, float], renewals: list[float]) -> None:
+    clock = Waited(saves)
+    c = SourceCoordinator(InMemoryStore(clock=clock), "flights", "me", clock=clock, randomness=Exactly())
+    c.create_partitions(["a"])
+    lease = c.get_next_partition()
+    assert lease is not None
+    clock.save = lambda: c.save_progress_state(lease, {"at": clock.monotonic()})
+    renewed: list[float] = []
+
+    def renew(lease: Lease) -> Lease:
+        renewed.append(clock.monotonic())
+        if len(renewed) == 4:
+            heartbeat._stop.set()
+        return c.renew(lease)
+
+    heartbeat = Heartbeat(renew, lease, lambda error: None, c.settings, clock=clock, randomness=Exactly())
+    heartbeat._run()
+    heartbeat.stop()
+    assert renewed == renewals
+    assert heartbeat.lost is None
 
 
 def test_l7_a_lost_lease_is_told_once_with_its_reason(held: Held) -> None:

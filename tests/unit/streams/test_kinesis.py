@@ -15,7 +15,7 @@ ARN = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"
 CREATED = datetime(2026, 11, 1, 12, 0, 0, 250_000, tzinfo=UTC)
 STREAM = Stream.of(ARN, CREATED)
 KEY = f"123456789012:orders:{int(CREATED.timestamp())}:shardId-000000000007"
-PAYLOAD = {"stream": "orders", "arn": ARN, "shard": "shardId-000000000007", "start": "TRIM_HORIZON"}
+PAYLOAD = {"arn": ARN, "start": "TRIM_HORIZON"}
 RANGE = {"HashKeyRange": {"StartingHashKey": "5", "EndingHashKey": "9"}}
 
 
@@ -44,9 +44,10 @@ def test_a_key_that_is_of_no_shard(key: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"shard": "shardId-000000000001"}, "is not of shard shardId-000000000007 of stream orders"),
-        ({"stream": "returns"}, "is not of shard"),
-        ({"arn": None}, "is not of shard"),
+        ({"arn": ARN.replace("orders", "returns")}, "is not of stream orders of account 123456789012"),
+        ({"arn": ARN.replace("123", "321")}, "is not of stream orders of account 123456789012"),
+        ({"arn": f"{ARN}s"}, "is not of stream orders"),
+        ({"arn": None}, "is not of stream orders"),
         ({"start": "NOW"}, "has no position to start at: 'NOW' is not a valid Start"),
         ({"start": "LATEST"}, "does not go with LATEST"),
         ({"start": "AT_TIMESTAMP", "since": "yesterday"}, "has no position to start at"),
