@@ -237,8 +237,7 @@ class Acquiring:
         fresh = (new for new in self._just_created(write.source) if self._tokens.get(write.source, new[0]) is None)
         for key, token in islice(fresh, PAGE):
             found = self._take(call, AcquireHinted(source=write.source, key=key, token=token, tenancy=write.tenancy))
-            mine = found if isinstance(found, Partition) else self._own_repetition(call, found, write.tenancy)
-            if mine is not None:
+            if (mine := self._mine(call, found, write.tenancy)) is not None:
                 return mine
         return None
 
@@ -270,25 +269,22 @@ class Acquiring:
 
     def _try(self, call: Call, candidate: Candidate, tenancy: Tenancy) -> Partition | None:
         seen = candidate.seen
-        if candidate.must_be_read:
+        if seen.status is PartitionStatus.ASSIGNED:  # how its tenure ends, the index does not say
             return self._after_look(call, candidate, self._partitions.bare(call, seen.source, seen.key), tenancy)
-        if seen.status is PartitionStatus.ASSIGNED:
-            found = self._take_over(call, seen, tenancy)
-        else:
-            found = self._take(call, _as_hinted(seen, tenancy))
-        if isinstance(found, Partition):
-            return found
-        mine = self._own_repetition(call, found, tenancy)
-        if mine is not None:
+        found = self._take(call, _as_hinted(seen, tenancy))
+        mine = self._mine(call, found, tenancy)
+        if mine is not None or isinstance(found, Partition):
             return mine
         return self._after_look(call, candidate, self._partitions.refused(call, found, texts=False), tenancy)
 
-    def _own_repetition(self, call: Call, refusal: Refusal, tenancy: Tenancy) -> Partition | None:
-        """Return what was acquired where boto itself has repeated the request, and its first copy refused the second.
+    def _mine(self, call: Call, found: Partition | Refusal, tenancy: Tenancy) -> Partition | None:
+        """Return what was acquired, also where boto itself has repeated the request, and its first copy refused it.
 
         Retries of an Airflow connection do so; going on would take a second partition under one nonce.
         """
-        item = refusal.item or {}
+        if isinstance(found, Partition):
+            return found
+        item = found.item or {}
         if (item.get(it.STATUS), item.get(it.NONCE), item.get(it.LAST_OP)) != ("ASSIGNED", tenancy.op, tenancy.op):
             return None
         return self._partitions.decode(call, item)
@@ -296,10 +292,7 @@ class Acquiring:
     def _after_look(
         self, call: Call, candidate: Candidate, now: Partition | None, tenancy: Tenancy
     ) -> Partition | None:
-        """Go on by what the item says, which was read, or refused: the row was old, or the lease was renewed, or over.
-
-        Where its last operation was another than the row says, or the row says none, it is taken as it is now.
-        """
+        """Go on by what the item says, as it was read or refused: the row is old, or the lease was renewed, or over."""
         if now is None:
             return None
         self._tokens.put(now.source, now.key, (now.token, self._partitions.moment().now))
@@ -309,10 +302,9 @@ class Acquiring:
         if now.ownership_timeout is not None and now.ownership_timeout > self._partitions.moment().past:
             self._partitions.change(call, seen.source, seen.key, changes.follow_renewals(seen, candidate.standing))
             return None
-        if now.last_op == seen.last_op:
+        if not steps.claimable(now, self._partitions.moment().past, tenancy.max_lost_leases):
             return None
-        answer = self._take_over_seen(call, now, tenancy)
-        return answer.partition if answer.applied else None
+        return self._mine(call, self._take_over(call, now, tenancy), tenancy)
 
     def find_nonce(self, source: str, nonce: str) -> Partition | None:
         """Return the ASSIGNED partition whose fence has this nonce.

@@ -18,7 +18,7 @@ _RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
 class Candidate:
     """A row of the index.
 
-    :param seen: what the index repeats of the partition; its last operation only where an older table's index does.
+    :param seen: what the index repeats of the partition: of a lease too little to end it.
     :param rank: the class it would be acquired in.
     :param since: since when it can be acquired, as text of an instant; decides the order inside a class.
     :param place: where it stands among the new ones.
@@ -36,11 +36,6 @@ class Candidate:
         """The place inside its class: priority, then oldest first; for "new" the supplier's order."""
         priority, ordinal = parse_place(self.place)
         return priority, "" if self.rank is Rank.NEW else self.since, ordinal
-
-    @property
-    def must_be_read(self) -> bool:
-        """Whether it says too little of a lease to end it: how a tenure ends has its last operation in it."""
-        return self.seen.status is PartitionStatus.ASSIGNED and not self.seen.last_op
 
     @property
     def due(self) -> datetime:
@@ -66,7 +61,6 @@ def _candidate(item: it.Item, status: PartitionStatus) -> Candidate:
         status=status,
         token=it.number(item, it.TOKEN),
         nonce=item.get(it.NONCE, ""),
-        last_op=item.get(it.LAST_OP, ""),
         closed_count=it.number(item, it.CLOSED_COUNT),
         owner=item.get(it.OWNER),
     )

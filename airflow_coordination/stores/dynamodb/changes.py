@@ -21,7 +21,6 @@ from airflow_coordination.leases.rules import (
     ADOPT,
     ASK,
     END,
-    RECLAIM,
     RENEW,
     REOPEN,
     RULES,
@@ -40,7 +39,6 @@ TOMBSTONE_LIFE: Final = timedelta(days=7)
 """How long a deleted partition's token and ring are kept: far longer than any message lives."""
 
 _WORDS: Final = DynamoWords()
-_BELOW_LIMIT: Final = DynamoWords(below_limit=True)
 _ANY: Final = partition()
 _TEXTS: Final = ("progress_text", "staged", "accounting_text")
 """What :mod:`~airflow_coordination.stores.dynamodb.large_values` stores."""
@@ -232,18 +230,6 @@ def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change
 
 
 # Sweeps.
-
-
-def reclaim(seen: Partition, write: Sweep, place: str, ended: datetime, at: Moment) -> Change:
-    """End an expired lease; the partition waits first in line. One at its last lost lease refuses.
-
-    :param ended: when it ended, which decides its order among the crashed ones.
-    """
-    before = _pinned(seen, ownership_timeout=ended)
-    changes = RECLAIM.changes(_BELOW_LIMIT, before, write, at.now)
-    due = RECLAIM.condition(_WORDS, _pinned(seen), write, at.past) & Attr(it.TIMEOUT).eq(instant(ended))
-    below_limit = _WORDS.within(Path(it.LOST), Path(it.MAY_LOSE), write.max_lost_leases)
-    return Change(_attributes(before, changes, seen.source, at.now, place), _as_it_runs(seen) & due & below_limit)
 
 
 def reopen(row: Candidate, write: Sweep, at: Moment) -> Change:

@@ -73,14 +73,6 @@ class History:
         if row := ended_by(before, after, TenureEnded()):
             self._write(row, before.nonce)
 
-    def ended_as_seen(self, seen: Partition, sets: dict[str, Any]) -> None:
-        """Write the row of a tenure that a sweep has ended by what the index says of it: nothing of its accounting.
-
-        :param sets: what the sweep has set, the ring's entry among it.
-        """
-        entry = sets[it.RING[seen.token % RING_SIZE]]
-        self._write(Row(seen.source, seen.key, entry, seen.owner, None, None, TenureEnded()), seen.nonce)
-
     def ended_by_owner(self, write: End, sets: dict[str, Any]) -> None:
         """Write the row of a tenure that its owner has ended."""
         entry, record = sets[it.RING[write.fence.token % RING_SIZE]], _tenure_in(END.records(write))

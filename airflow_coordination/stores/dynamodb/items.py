@@ -79,10 +79,7 @@ LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp", ACCOUNTING: "acco
 RING: Final = tuple(f"ring{slot}" for slot in range(RING_SIZE))
 
 PROJECTED: Final = (READABLE_KEY, TOKEN, NONCE, CLOSED_COUNT, PLACE, OWNER)
-"""What the index repeats: enough to take what waits with one update, and nothing that a renewal or a save changes.
-
-A table from before schema 9 repeats :data:`LAST_OP`, too: there an expired lease is taken without reading it first.
-"""
+"""What the index repeats: enough to take what waits with one update, and nothing that a renewal or a save changes."""
 
 _serializer: Final = TypeSerializer()
 _deserializer: Final = TypeDeserializer()

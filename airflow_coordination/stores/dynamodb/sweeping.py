@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, PartitionStatus
 from airflow_coordination.leases.writes import Sweep
@@ -60,23 +59,11 @@ class Sweeping:
         return "promoted"
 
     def _reclaim(self, row: Candidate, write: Sweep) -> str:
-        """Reclaim by what the index says, if it says enough; by what the item says when not, or when that refuses."""
-        call, seen = Call("reclaim", row.seen.key), row.seen
-        if row.must_be_read:
-            now = self._partitions.bare(call, write.source, seen.key)
-        else:
-            change = changes.reclaim(seen, write, row.place, row.due, self._partitions.moment())
-            refusal = self._partitions.change(call, write.source, seen.key, change)
-            if refusal is None:
-                self._partitions.history.ended_as_seen(seen, change.sets)
-                return "reclaimed"
-            now = self._partitions.refused(call, refusal, texts=False)
+        """Reclaim a lease by what its item says: how its tenure ends, the index does not know."""
+        call, at = Call("reclaim", row.seen.key), self._partitions.moment()
+        now = self._partitions.bare(call, write.source, row.seen.key)
         if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
             return "left"
-        return self._reclaim_seen(call, row, now, write)
-
-    def _reclaim_seen(self, call: Call, row: Candidate, now: Partition, write: Sweep) -> str:
-        at = self._partitions.moment()
         after = steps.reclaim(write, now, at.past)
         if after is None:
             change = changes.follow_renewals(row.seen, row.standing)

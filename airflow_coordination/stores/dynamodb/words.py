@@ -48,13 +48,7 @@ UNKNOWN: Final = _Unknown.UNKNOWN
 
 
 class DynamoWords(Plain):
-    """The words on what is known and on paths.
-
-    :param below_limit: whether the condition already says that one more lost lease is below the limit.
-    """
-
-    def __init__(self, *, below_limit: bool = False) -> None:
-        self._below_limit = below_limit
+    """The words on what is known and on paths."""
 
     def same(self, one: Value, other: Value) -> Condition:
         """Return whether the two are equal."""
@@ -105,8 +99,6 @@ class DynamoWords(Plain):
 
     def within(self, count: Value, limit: Value, own: Value) -> Condition:
         """Return whether one more is below the limit; what is stored of it is less one."""
-        if self._below_limit:
-            return True
         by_own = Attr(limit.name).not_exists() & Attr(count.name).lt(own - 1)
         return Attr(count.name).lt(Attr(limit.name)) | by_own
 

@@ -121,7 +121,7 @@ def acquire_reclaimed(at: Place) -> Steps:
     assert at.c.get_next_partition()
 
 
-@budget("acquire what is first: an expired lease", (1, 2), Query=2, UpdateItem=1)
+@budget("acquire what is first: an expired lease", (1, 2), Query=2, GetItem=1, UpdateItem=1)
 def acquire_expired(at: Place) -> Steps:
     at.lease()
     at.clock.advance(HOUR)
@@ -170,7 +170,7 @@ def acquire_large(at: Place) -> Steps:
     assert found.partition.progress_state == LARGE
 
 
-@budget("begin (a driver's first write)", (1, 1), UpdateItem=1)
+@budget("begin (a driver's first write)", (1, 0), theirs=(1, 1), UpdateItem=1)
 def begin(at: Place) -> Steps:
     lease = at.lease()
     yield
@@ -184,14 +184,14 @@ def renew(at: Place) -> Steps:
     at.c.renew(lease)
 
 
-@budget("save progress", (1, 1), UpdateItem=1)
+@budget("save progress", (1, 0), theirs=(1, 1), UpdateItem=1)
 def save(at: Place) -> Steps:
     lease = at.lease()
     yield
     at.c.save_progress_state(lease, {"row": 1})
 
 
-@budget("save large progress (above 256 bytes)", (4, 2), TransactWriteItems=1)
+@budget("save large progress (above 256 bytes)", (4, 0), theirs=(4, 2), TransactWriteItems=1)
 def save_large(at: Place) -> Steps:
     lease = at.lease()
     yield
@@ -293,7 +293,7 @@ def sweep_nothing(at: Place) -> Steps:
     at.c.sweep()
 
 
-@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=5, UpdateItem=2)
+@budget("a sweep that reclaims 1 and reopens 1", (2, 4), Query=5, GetItem=1, UpdateItem=2)
 def sweep(at: Place) -> Steps:
     at.c.create_partitions(["a", "b"])
     first, second = at.c.claimable()
