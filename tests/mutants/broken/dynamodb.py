@@ -3,7 +3,7 @@
 Left out, because nothing can tell them from the code as it is:
 
 * that a takeover looks at the nonce as seen: the token and the last operation are of the same tenure;
-* that a reopening looks at the time, or at what was seen: neither changes without the other.
+* that a reopening looks at the time, or at where the partition stands: neither changes without the other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _CHANGES = "stores.dynamodb.changes"
 _WORDS = "stores.dynamodb.words"
 _REQUESTS = "stores.dynamodb.requests"
 _CLOCK = "stores.dynamodb.service_clock"
+_OLD_ENDINGS = "stores.dynamodb.old_endings"
 _SIMULATED = Simulated("dynamodb", operations=30_000)
 
 
@@ -23,6 +24,10 @@ def _kit(test: str) -> Tested:
 
 def _remembering(test: str) -> Tested:
     return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestWithHistory::{test}")
+
+
+def _old(test: str, case: str = "") -> Tested:
+    return Tested(f"tests/integration/dynamodb/test_old_endings.py::{test}[moto{case}]")
 
 
 MUTANTS = (
@@ -123,12 +128,44 @@ MUTANTS = (
         Tested("tests/mutants/test_unseen.py::test_s1_a_takeover_by_what_was_seen_long_ago_gives_no_token_twice"),
     ),
     Mutant(
-        "DynamoDB: reclaimed at the last lost lease",
-        _CHANGES,
-        "_as_it_runs(seen) & due & below_limit)",
-        "_as_it_runs(seen) & due)",
-        "L5: a poison partition is never parked",
-        _kit("test_l5_the_last_lost_lease_parks_and_says_why"),
+        "DynamoDB: endings leave the item though nobody has put them aside",
+        _OLD_ENDINGS,
+        "        if not self._put_aside(item, token, endings):\n            return\n",
+        "        self._put_aside(item, token, {})\n",
+        "S6: an owner never learns what became of its ending",
+        _old("test_they_move_with_the_third_renewal_and_are_found"),
+    ),
+    Mutant(
+        "DynamoDB: endings put aside whoever has done so since",
+        _OLD_ENDINGS,
+        "newer = Attr(_UP_TO).not_exists() | Attr(_UP_TO).lt(token)",
+        "newer = Attr(_UP_TO).not_exists() | Attr(_UP_TO).exists()",
+        "S6: a late request brings endings back in the place of newer ones",
+        _old("test_a_request_that_comes_tenures_later_changes_nothing", "-9-4"),
+    ),
+    Mutant(
+        "DynamoDB: endings leave the item whoever holds it",
+        _OLD_ENDINGS,
+        "gone, under(fence))",
+        "gone, Attr(it.KEY).exists())",
+        "S6: a late request takes the endings of later tenures away",
+        _old("test_a_request_that_comes_tenures_later_changes_nothing", "-1-5"),
+    ),
+    Mutant(
+        "DynamoDB: what lies beside counts more than the item",
+        _OLD_ENDINGS,
+        "return {**{name: aside[name] for name in it.RING if name in aside}, **item}",
+        "return {**item, **{name: aside[name] for name in it.RING if name in aside}}",
+        "S6: endings of before hide newer ones",
+        _old("test_they_move_again_and_the_newest_eight_stay"),
+    ),
+    Mutant(
+        "DynamoDB: a child in the place of a tombstone forgets what lies beside",
+        "stores.dynamodb.creating",
+        "            if existing is not None:  # a tombstone",
+        "            if False:  # a tombstone",
+        "S6: an owner of before never learns what became of its ending",
+        _old("test_a_tombstone_gives_its_endings_to_who_is_made_in_its_place", "-parents1"),
     ),
     Mutant(
         "DynamoDB: people act on whatever was written since",

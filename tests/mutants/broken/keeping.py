@@ -72,6 +72,14 @@ MUTANTS = (
         Tested("tests/unit/leases/test_keeping.py::test_a_supplier_that_yields_makes_progress"),
     ),
     Mutant(
+        "what is saved puts no renewal off",
+        _HEARTBEAT,
+        "        return max(saved - since, 0.0)\n",
+        "        return 0.0\n",
+        "a lease that was saved is renewed all the same",
+        _beat("test_what_is_saved_puts_the_next_renewal_off"),
+    ),
+    Mutant(
         "heartbeat goes on after a loss",
         _HEARTBEAT,
         "        self._stop.set()\n        self._on_lost(error)\n",

@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "DynamoDB: a renewal does not say who wants it",
         "stores.dynamodb.owning",
-        "return Answer(True, expires_at=at.now + write.timeout, wanted_by=found.wanted)",
+        "return Answer(True, expires_at=at.now + write.timeout, wanted_by=it.decode(found).wanted)",
         "return Answer(True, expires_at=at.now + write.timeout)",
         "the owner never hears that it is to hand over",
         _kit("DynamoDB: ", _HEARS),
