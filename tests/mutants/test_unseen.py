@@ -13,6 +13,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.simulation.dynamodb.engine import Engine
@@ -76,7 +77,7 @@ def test_s3_a_creation_in_a_tombstones_place_does_not_reset_what_lives_again() -
 
 
 class Slept:
-    """A client whose process sleeps after the first query that finds something, while somebody else acts."""
+    """A client whose process sleeps after it has first read a partition, while somebody else acts."""
 
     def __init__(self, engine: Engine, meanwhile: Callable[[], object]) -> None:
         self._engine, self._meanwhile, self._slept = engine, meanwhile, False
@@ -84,10 +85,10 @@ class Slept:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def query(self, **arguments: Any) -> Any:
+    def get_item(self, **arguments: Any) -> Any:
         """What it finds first is old when it is heard."""
-        found = self._engine.query(**arguments)
-        if found["Items"] and not self._slept:
+        found = self._engine.get_item(**arguments)
+        if it.TOKEN in found.get("Item", {}) and not self._slept:
             self._slept = True
             self._meanwhile()
         return found

@@ -101,7 +101,7 @@ MUTANTS = (
         "return condition.flag if isinstance(condition, Unset) and (then, otherwise) == (0, 1) else UNKNOWN",
         "return 0",
         "L5: work that kills its process before it saves is never parked",
-        _kit("test_a_renewal_alone_makes_a_lost_lease_count"),
+        _kit("test_a_take_over_counts_like_a_sweep"),
     ),
     Mutant(
         "DynamoDB: renewal shortens",
