@@ -115,11 +115,13 @@ class History:
         owner, since, details = self._tenures.get(row.source, nonce) or _NOBODY
         ending, place = Ending.parse(row.entry), belonging(row.source, HISTORY)
         assert ending.at is not None, "the ring holds it"
+        began = row.acquired_at or since
         content = {
             "entry": row.entry,
             "owner": row.owner or owner,
             "details": row.owner_details or details,
-            "since": it.micros(row.acquired_at or since),
+            # What this process takes for the service's time may go back a little when it hears a better one.
+            "since": it.micros(min(began, ending.at) if began else None),
             "error": row.record.error,
             "rows": row.record.rows,
             "bytes": row.record.bytes,

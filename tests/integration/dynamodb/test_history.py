@@ -266,3 +266,14 @@ def test_whoever_ends_an_expired_lease_knows_its_counts(started: Any, clock: Fak
     assert alive.acquire_partition("taken") is not None
     assert alive.sweep().reclaimed == 1
     assert {key: alive.history(key)[0].accounting for key in ("swept", "taken")} == {"swept": COUNTED, "taken": COUNTED}
+
+
+def test_a_tenure_never_begins_after_its_end(started: Any, clock: FakeClock) -> None:
+    """What a process takes for the service's time went back in between (simulated on DynamoDB, seed 575)."""
+    one = started()
+    one.create_partitions(["k"])
+    lease = one.acquire_partition("k")
+    clock.advance(-0.5)
+    one.complete(lease)
+    [past] = one.history("k")
+    assert past.acquired_at == past.ended_at
