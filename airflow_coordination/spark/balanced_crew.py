@@ -57,11 +57,10 @@ class BalancedCrew(Crew):
         while self._held is not None and self._goes_on and self._begin_one(self._held):
             pass
         self._held = None
-        if not self._goes_on or not self._budget.take():
+        if not (self._goes_on and self._budget.left):
             self._idle = False
             self._balance.leave()  # it takes nothing more: the others need not leave anything for it
             return
-        self._budget.give_back()
         if self._balance.next_look and len(self._at_work) >= self._were_at_work:
             return  # neither a tick, nor has a place become free
         self._idle = False

@@ -18,11 +18,16 @@ class Budget:
         self._begun = False
         self._lock = threading.Lock()
 
+    @property
+    def left(self) -> bool:
+        """Whether there is one more lease's worth. The first is there at any time, as for one tenure."""
+        late = self._begun and self._until is not None and time.monotonic() >= self._until
+        return not late and self._left != 0
+
     def take(self) -> bool:
-        """Take one lease's worth; return whether there was one. The first is there at any time, as for one tenure."""
+        """Take one lease's worth; return whether there was one."""
         with self._lock:
-            late = self._begun and self._until is not None and time.monotonic() >= self._until
-            if late or self._left == 0:
+            if not self.left:
                 return False
             self._begun = True
             if self._left is not None:

@@ -10,8 +10,9 @@ import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus
 from airflow_coordination.leases.concurrency import Balancing
-from airflow_coordination.spark import Complete, GiveUp, drain, draining
+from airflow_coordination.spark import Complete, GiveUp, crew, drain, draining
 from airflow_coordination.spark.balance import Balance
+from airflow_coordination.spark.budget import Budget
 from tests.integration.spark.drivers import Task, eventually
 
 
@@ -30,6 +31,24 @@ def test_a_balanced_drain_works_through_all_and_leaves(spark, task: Task) -> Non
         )
     assert (done.completed, seen) == (7, [[3]] * 7)
     assert task.coordinator().members() == []
+
+
+def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spark, task: Task) -> None:
+    """``max_runtime`` bounds what is begun, not whether anything is."""
+    task.coordinator().create_partitions(["a", "b", "c"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draining, "TICK", 0.2)
+        patch.setattr(crew, "Budget", lambda most, until: Budget(most, until=0.0))
+        done = drain(
+            lambda spark, lease: Complete(),
+            store=task.store,
+            source="flights",
+            spark=spark,
+            max_leases=None,
+            concurrent_leases=2,
+            balance=True,
+        )
+    assert done.completed == 1
 
 
 def test_a_balanced_drain_leaves_to_another_worker_what_is_its_share(spark, task: Task) -> None:

@@ -24,6 +24,14 @@ def test_after_its_time_only_the_first_begins():
     assert (budget.take(), budget.take()) == (True, False)
 
 
+def test_whether_there_is_more_is_seen_without_taking_it():
+    late, spent = Budget(None, 0.0), Budget(1, None)
+    assert (late.left, late.left, late.take(), late.left) == (True, True, True, False)
+    assert (spent.left, spent.take(), spent.left) == (True, True, False)
+    spent.give_back()
+    assert spent.left
+
+
 def test_a_tenure_that_found_nothing_to_go_on_with_gives_back():
     budget = Budget(1, None)
     wants = Following(budget)
