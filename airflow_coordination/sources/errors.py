@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.scrubbing import without_secrets
 
 
 class SourceError(CoordinationError):
@@ -22,7 +23,7 @@ class SourceError(CoordinationError):
         self.what, self.place, self.problem, self.remedy = what, place, problem, remedy
 
     def __str__(self) -> str:
-        return f"Cannot {self.what}: {self.place} {self.problem}. {self.remedy}"
+        return without_secrets(f"Cannot {self.what}: {self.place} {self.problem}. {self.remedy}")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.balance import Balance
@@ -39,7 +40,6 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import work_through
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
-from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 

@@ -15,6 +15,7 @@ from airflow_coordination.acknowledgments import Accounting, AcknowledgmentSet, 
 from airflow_coordination.acknowledgments.timeouts import seconds
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles, LetterPlace
 from airflow_coordination.sinks.protocol import MAX_REASON, AcceptingSink, SinkTask
@@ -25,7 +26,6 @@ from airflow_coordination.spark.absorbing import check_absorbed, standing_for
 from airflow_coordination.spark.counting import counted
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
-from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.tags import JobTags
 

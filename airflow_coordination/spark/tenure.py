@@ -23,6 +23,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.attempts import Measure, Measured
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
@@ -34,7 +35,6 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
-from airflow_coordination.spark.scrubbing import without_secrets
 from airflow_coordination.spark.session import usable
 
 log = logging.getLogger(__name__)

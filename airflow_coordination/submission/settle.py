@@ -23,7 +23,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import printable, shown
-from airflow_coordination.spark.scrubbing import MAX_TEXT, without_secrets
+from airflow_coordination.leases.scrubbing import MAX_TEXT, without_secrets
 from airflow_coordination.submission.tenure_book import TenureBook, has_begun, is_of_task
 
 log = logging.getLogger(__name__)

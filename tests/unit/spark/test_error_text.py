@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from airflow_coordination.leases.scrubbing import MAX_TEXT, without_secrets
 from airflow_coordination.spark.error_text import error_text, stack_text
-from airflow_coordination.spark.scrubbing import MAX_TEXT, without_secrets
 from airflow_coordination.submission.settle import SubmissionEnd
 
 MEGABYTE = 1_000_000

@@ -7,12 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, ProgressStateError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.supply import SupplierRun
 from airflow_coordination.sources import KinesisShards, SourceError
+from airflow_coordination.sources.errors import wrapped
 from airflow_coordination.sources.kinesis import supplier as module
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -406,3 +408,12 @@ def test_a_partition_that_is_no_shard_stops_its_stream_only(service: Service, c:
 def test_the_class_itself_is_no_supplier(c: SourceCoordinator) -> None:
     with pytest.raises(CoordinationError, match=r"supplier=.*KinesisShards.*: is a class, not an object of it"):
         c.run_supplier(KinesisShards)  # type: ignore[arg-type]
+
+
+def test_the_password_in_an_address_is_in_no_error() -> None:
+    with pytest.raises(
+        SourceError, match=r"Cannot look at the stream: orders answers .*ana:\*\*\*@127\.0\.0\.1:1"
+    ) as raised:
+        with wrapped("look at the stream", "orders"):
+            raise EndpointConnectionError(endpoint_url="http://ana:hunter2@127.0.0.1:1/")
+    assert "hunter2" not in str(raised.value)
