@@ -18,12 +18,14 @@ class Answer:
         refusal: as it is now, tombstones included, ``None`` when there is none. Otherwise ``None`` or as it is now.
     :param expires_at: after an applied renew, save or begin: until when the lease is held, by the store's clock.
     :param wanted_by: after an applied renew: who has asked for the lease; a store may say so after a save, too.
+    :param released: after an applied ending that completes: how many waited for the partition; for the metrics only.
     """
 
     applied: bool
     partition: Partition | None = None
     expires_at: datetime | None = None
     wanted_by: str | None = None
+    released: int = 0
 
 
 @dataclass(frozen=True, slots=True)

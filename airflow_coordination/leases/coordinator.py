@@ -25,6 +25,7 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.follow_up import check_text
 from airflow_coordination.leases.following_up import FollowingUp
 from airflow_coordination.leases.hints import Hint, decode_hint
+from airflow_coordination.leases.lag import Lag
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Members
 from airflow_coordination.leases.metrics import Metric
@@ -47,7 +48,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, RecordMetrics):
+class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, RecordMetrics, Lag):
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -298,6 +299,7 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         if write.outcome in _COUNTED:
             self._count(_COUNTED[write.outcome])
         self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
+        self._count(Metric.CHILDREN_RELEASED, lease.chain.released)
         return heard
 
     def _complete_and_acquire(

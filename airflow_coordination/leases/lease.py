@@ -35,6 +35,8 @@ class Chain:
     """Of the accounting, as the chain has left them in the store."""
     wanted_by: str | None = None
     """Who has asked for the lease, as far as this process has heard; it stays so until the tenure ends."""
+    released: int = 0
+    """How many partitions have waited for this one until its ending."""
     told: Accounting | None = None
     """What of this tenure's counts has gone to the metrics."""
     ending: Ending | None = None

@@ -49,6 +49,7 @@ class Metric(StrEnum):
     SETS_POSITIVE = "positiveAcknowledgementSets"
     """Data Prepper's, of its MongoDB source; so is the next."""
     SETS_NEGATIVE = "negativeAcknowledgementSets"
+    CHILDREN_RELEASED = "childrenReleased"
     HEALED = "stragglersHealed"
     HANDED_OVER = "leasesHandedOver"
     STOLEN = "leasesStolen"
@@ -71,6 +72,13 @@ class Gauge(StrEnum):
     OLDEST_CLAIMABLE = "oldestClaimableSeconds"
     PAUSED = "sourcePaused"
     """1 while a person holds new leases back, otherwise 0."""
+
+
+class WorkGauge(StrEnum):
+    """What a driver says of its own work, while it works."""
+
+    BEHIND = "millisBehindLatest"
+    """The KCL's: how far the reading of a shard is behind its newest record; of several shards the furthest."""
 
 
 class Metrics(Protocol):
@@ -114,6 +122,6 @@ def gauged(outlook: Outlook) -> dict[Gauge, int]:
 
 
 @lru_cache(maxsize=1024)
-def full_name(source: str, metric: Metric | Gauge) -> str:
+def full_name(source: str, metric: Metric | Gauge | WorkGauge) -> str:
     """Return ``<source>_source_coordinator_<metric>``, with what a metric name may not hold replaced by ``_``."""
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', source)}_source_coordinator_{metric}"

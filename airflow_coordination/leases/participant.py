@@ -18,7 +18,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import CountingMetrics, Gauge, Metric, Metrics, full_name
+from airflow_coordination.leases.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
 from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
@@ -110,7 +110,7 @@ class Participant:
         if count:
             self.metrics.incr(full_name(self.source, metric), count)
 
-    def _gauge(self, gauge: Gauge, value: int) -> None:
+    def _gauge(self, gauge: Gauge | WorkGauge, value: int) -> None:
         """Tell how many there are, where the metrics have gauges."""
         if (tell := getattr(self.metrics, "gauge", None)) is not None:
             tell(full_name(self.source, gauge), value)

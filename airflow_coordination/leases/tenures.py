@@ -180,6 +180,7 @@ class Tenures:
             action = f"end ({write.outcome}) partition {write.key!r}"
             answer = self._settler.settle(action, write, chain, sender)
             chain.ending = chain.ending or ending_of(write)
+            chain.released = answer.released if answer else 0
             return write, answer is not None
 
     def prepare(self, lease: Lease, request: EndRequest, blocks: Sequence[Block]) -> End:

@@ -118,9 +118,11 @@ class _Driver:
 
     def __init__(self, function: PartitionFunction, handover: HandOver, store: Any, report: Report) -> None:
         self._function, self._handover, self._report = function, handover, report
+        self._telling = threading.Lock()
         self._first, self._retaken = True, list(handover.retaken)
         self._metrics = CountingMetrics()
         self._told: Counter[str] = Counter()
+        self._measured: dict[str, int] = {}
         self._coordinator = SourceCoordinator(
             store,
             handover.source,
@@ -142,7 +144,7 @@ class _Driver:
             spark=spark,
             coordinator=self._coordinator,
             output_root=root,
-            report=self._report,
+            report=self._tell,
             alone=True,
             on_stuck=self._leave_stuck,
             why_stopped=parent.why,
@@ -223,12 +225,21 @@ class _Driver:
             self._coordinator.describe_owner(application=context.applicationId, url=url)
             self._report("spark", application=context.applicationId, url=url)
 
+    def _tell(self, event: str, **facts: Any) -> None:
+        """Report an event of a tenure, and what has been counted until it was saved."""
+        self._report(event, **facts)
+        if event == "saved":
+            self._tell_metrics()
+
     def _tell_metrics(self) -> None:
-        """Report the counts since the last time, so that the task can feed it to Airflow's Stats."""
-        counts = Counter(self._metrics.counts)
-        if new := counts - self._told:
-            self._report("metrics", counts=new)
-        self._told = counts
+        """Report the counts and gauges since the last time, so that the task can feed them to Airflow's Stats."""
+        with self._telling:
+            counts, gauges = Counter(self._metrics.counts), dict(self._metrics.gauges)
+            if new := counts - self._told:
+                self._report("metrics", counts=new)
+            if gauges != self._measured:
+                self._report("gauges", gauges=gauges)
+            self._told, self._measured = counts, gauges
 
     def _leave_stuck(self, ended: Ended) -> None:
         """Leave at once: the function neither comes back nor lets itself be interrupted."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.clock import from_micros
@@ -35,6 +35,10 @@ _PAUSE: Final = 1.0
 _WANTED: Final = "another worker has asked for this shard, and goes on from where it was saved"
 _TIP_PAUSE: Final = timedelta(minutes=1)
 """After a pass that has read everything: without it, a driver would take the same shard again and again."""
+_TRIMMED: Final = (
+    "Shard %s of %s was read up to %s, and its stream keeps records for %s only: those that came after that and are "
+    "gone were never read. Look at the pauses between passes, or let the stream keep its records for longer"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,7 @@ class ShardBatches:
         self._after = batch.last
         self._state = {_AFTER: batch.last.to_json(), "at": batch.arrived.isoformat()}
         self._lease.save(self._state)
+        self._tell_behind((datetime.now(UTC) - batch.arrived) // timedelta(milliseconds=1))
 
     def _look_ahead(self) -> ShardReader | None:
         """Read on to the next record, or to where nothing more is; ``None`` when there is no such shard any more.
@@ -190,7 +195,12 @@ class ShardBatches:
                 return None
             raise
         self._iterator = reader.came_from  # the next batch need not cross again what has no records
+        self._tell_behind(reader.behind_ms)
         return reader
+
+    def _tell_behind(self, milliseconds: int | None) -> None:
+        if milliseconds is not None:
+            self._lease.coordinator.tell_behind(self._lease.partition.key, milliseconds)
 
     def _at_the_end(self, reader: ShardReader | None) -> PartitionOutcome:
         part = self._landing.part
@@ -271,7 +281,9 @@ def shard(
         raise lease.misconfigured
     partition = lease.partition
     part = ShardPart(ShardLease.of(partition.key, partition.payload), _place(lease), dict(client_options or {}))
-    check_stream(part)
+    kept = check_stream(part)
+    if (read_to := _read_to(lease)) is not None and datetime.now(UTC) - read_to > kept:
+        log.warning(_TRIMMED, part.lease.shard, part.lease.stream.arn, read_to.isoformat(timespec="seconds"), kept)
     if context_of(spark) is None:  # the operator brings the archive to classic ones
         shipping.bring(spark)
     batches = ShardBatches(
@@ -282,8 +294,17 @@ def shard(
         reopen_after=pause,
         publish_landing=publish_landing,
     )
-    yield batches
+    try:
+        yield batches
+    finally:
+        lease.coordinator.tell_behind(partition.key, None)
     batches.discard_landed()
+
+
+def _read_to(lease: PartitionLease) -> datetime | None:
+    """Return when the record arrived that was read last."""
+    at = lease.progress_state.get("at") if isinstance(lease.progress_state, Mapping) else None
+    return datetime.fromisoformat(at) if isinstance(at, str) else None
 
 
 def _is_number(given: object, *kinds: type) -> bool:

@@ -9,6 +9,7 @@ line holds ``event`` and its facts:
 * ``refused``: ``message``, and ``key`` and ``fence`` where a tenure had begun
 * ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.status.Outcome`
 * ``metrics``: ``counts`` by full name, since the line before
+* ``gauges``: ``gauges`` by full name, as they are now
 """
 
 from __future__ import annotations

@@ -206,9 +206,9 @@ class InMemoryStore:
         if after is None:
             return Answer(False, partition)
         source.step(after, rule.records(write), now)
-        if partition and partition.awaited_op and after.status is PartitionStatus.COMPLETED:
-            source.release_children(after, now)
-        return Answer(True, after, after.ownership_timeout, after.wanted)
+        awaited = partition and partition.awaited_op and after.status is PartitionStatus.COMPLETED
+        released = source.release_children(after, now) if awaited else 0
+        return Answer(True, after, after.ownership_timeout, after.wanted, released)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
         """End one tenure and start the next under one hold of the lock; the second half only if the first applied."""

@@ -103,12 +103,15 @@ class StoredSource:
         for parent in after.waits_for:
             self.put(replace(self.partitions[parent], awaited_op=after.create_op))
 
-    def release_children(self, finished: Partition, now: datetime) -> None:
-        """Let nobody wait any more for what has finished."""
+    def release_children(self, finished: Partition, now: datetime) -> int:
+        """Let nobody wait any more for what has finished; return how many did."""
+        released = 0
         for key in self.children.get(finished.key, ()):
             release = ReleaseChild(source=finished.source, key=key, parent=finished.key)
             if (after := steps.step(release, self.partitions[key], now)) is not None:
                 self.put(after)
+                released += 1
+        return released
 
     def status_of(self, key: str) -> PartitionStatus | None:
         """Return the status of a parent, ``None`` where there is none."""

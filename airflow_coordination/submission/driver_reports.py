@@ -9,7 +9,7 @@ import structlog
 
 from airflow_coordination.leases import CoordinationError, Fence, SourceCoordinator
 from airflow_coordination.leases.errors import printable, shown
-from airflow_coordination.leases.metrics import Metric, full_name
+from airflow_coordination.leases.metrics import Metric, WorkGauge, full_name
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.submission.labels import Label
 from airflow_coordination.submission.report_parsing import BadReportError, read_report
@@ -49,6 +49,7 @@ class DriverReports:
         self._only = None if several else key
         self._label = Label(context, key)
         self._metrics = {full_name(coordinator.source, metric) for metric in Metric}
+        self._gauges = {full_name(coordinator.source, gauge) for gauge in WorkGauge}
 
     def __call__(self, text: str) -> None:
         """Take one report as it was printed, without its marker. Never raises for what it says."""
@@ -60,7 +61,7 @@ class DriverReports:
         except Exception as error:  # the store, or Airflow, does not answer now; the end is looked up in the store
             log.warning("A report of the driver could not be followed", why=printable(f"{error!r}"))
         else:
-            if report["event"] != "metrics":
+            if report["event"] not in ("metrics", "gauges"):
                 log_report(report["event"], report)
 
     def _take(self, report: Mapping[str, Any]) -> None:
@@ -75,6 +76,8 @@ class DriverReports:
             self._watch.tenures.ended(report["key"], report["outcome"])
         for name, count in report.get("counts", {}).items():
             self._count(name, count)
+        for name, value in report.get("gauges", {}).items():
+            self._gauge(name, value)
         if event == "spark" and "url" in report:
             SparkUILink.push(self._context, report["url"])
 
@@ -109,6 +112,12 @@ class DriverReports:
         if name not in self._metrics:
             raise BadReportError(f"there is no metric {shown(name)}")
         self._coordinator.metrics.incr(name, count)
+
+    def _gauge(self, name: str, value: int) -> None:
+        if name not in self._gauges:
+            raise BadReportError(f"there is no gauge {shown(name)}")
+        if (tell := getattr(self._coordinator.metrics, "gauge", None)) is not None:
+            tell(name, value)
 
 
 def log_report(event: str, facts: Mapping[str, Any]) -> None:

@@ -116,10 +116,12 @@ _FACTS: Final[Mapping[str, _Facts]] = {
     "refused": {**_TENURE, "message": _text},
     "ended": {**_TENURE, "outcome": _outcome, "message": _text},
     "metrics": {"counts": _counts},
+    "gauges": {"gauges": _counts},
 }
 _NEEDED: Final = {
     "began": ("key", "fence"),
     "saved": ("key", "fence"),
     "ended": ("key", "fence", "outcome"),
     "metrics": ("counts",),
+    "gauges": ("gauges",),
 }

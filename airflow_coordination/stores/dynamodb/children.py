@@ -148,23 +148,26 @@ class Children:
             self._partitions.change(call, source, parent.key, Change(gone, finished))
         return sum(done)
 
-    def finish(self, call: Call, seen: Partition, change: Change, others: Sequence[dict[str, Any]]) -> Refusal | None:
+    def finish(self, call: Call, seen: Partition, change: Change, others: Sequence[dict[str, Any]]) -> Refusal | int:
         """Complete an awaited partition, and release who waits for it.
 
         :param seen: the partition, read just now: its stamp is older than this look at its children.
         :param change: completes it, whoever waits.
         :param others: what the same transaction writes beside it.
-        :return: whose condition did not hold; whether it was the partition's own, only another look at it tells.
+        :return: how many have waited, or whose condition did not hold; whether it was the partition's own, only
+            another look at it tells.
         """
         waiting = self.waiting(call, seen.source, seen.key)
         many = len(waiting) + len(others) > TOGETHER
         released = [] if many else self.together(waiting, seen.key, self._partitions.moment())
         whole = completing(change, seen, later=many)
         refusal = self._partitions.change_together(call, seen.source, seen.key, whole, [*others, *released])
-        if refusal is None and many:
+        if refusal is not None:
+            return refusal
+        if many:
             with suppress(CoordinationError):  # the sweeps go on with it
                 self.release_all(call, seen)
-        return refusal
+        return len(waiting)
 
     def together(self, waiting: Sequence[Partition], parent: str, at: Moment) -> list[dict[str, Any]]:
         """Return the updates that release children, for the transaction that completes their parent."""

@@ -118,26 +118,27 @@ class Owning:
         check_together(call, write.key, len(write.heads), puts)
         change = changes.end(write, at, sets, self._ttl)
         alone = Change(change.sets, change.condition & NOT_AWAITED) if write.completes else change
-        refusal = self._change(call, write, alone, puts)
+        refusal, answer = self._change(call, write, alone, puts), Answer(True)
         if refusal is not None:
             refused = self._partitions.refused(call, refusal)
             if not waited_for(write, refused):
                 return Answer(False, refused)
-            if (refused := self._end_parent(call, write, change, puts, refused)) is not None:
-                return Answer(False, refused)
+            answer = self._end_parent(call, write, change, puts, refused)
+            if not answer.applied:
+                return answer
         self._partitions.history.ended_by_owner(write, change.sets)
-        return Answer(True)
+        return answer
 
     def _end_parent(
         self, call: Call, write: End, change: Change, puts: list[dict[str, Any]], seen: Partition | None
-    ) -> Partition | None:
-        """End a tenure and release who waits for what it completes; return the partition if it refused."""
+    ) -> Answer:
+        """End a tenure and release who waits for what it completes."""
         for _ in range(_TRIES):
             if seen is None or not waited_for(write, seen):
-                return seen
-            refusal = self._children.finish(call, seen, change, puts)
-            if refusal is None:
-                return None
+                return Answer(False, seen)
+            released = self._children.finish(call, seen, change, puts)
+            if not isinstance(released, Refusal):
+                return Answer(True, released=released)
             seen = self._partitions.get(call, write.source, write.key)
         raise call.unavailable(f"the children of partition {write.key!r} change faster than they can be read")
 

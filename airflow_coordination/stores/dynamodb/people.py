@@ -19,6 +19,7 @@ from airflow_coordination.stores.dynamodb.large_values import stored
 from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
+from airflow_coordination.stores.dynamodb.requests import Refusal
 
 _TRIES: Final = 5
 
@@ -35,11 +36,12 @@ def act(partitions: Partitions, write: Act) -> Answer:
         others, change = beside(partitions.table, ACT.records(write), at.now), changes.replace(seen, after, at)
         if after.cleaned_up:  # its tombstone is forgotten one day, and whose parent it was then means nothing
             others += Children(partitions).forgetting(call, write.source, write.key)
+        refusal: Refusal | int | None
         if steps.waited_for(write, seen):
             refusal = Children(partitions).finish(call, seen, change, others)
         else:
             refusal = partitions.change(call, write.source, write.key, change, others)
-        if refusal is None:
+        if not isinstance(refusal, Refusal):
             partitions.history.ended(seen, after)
             return Answer(True, as_kept(after))
         again = refusal.index > 0

@@ -147,7 +147,7 @@ class PostgresStore(SqlStore):
         kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
         return self.ask(call, combined.with_records, parameters, step=step.build, kinds=kinds, **step.shape)
 
-    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
+    def carry_out_and_release(self, call: Call, step: Step) -> tuple[Rows, int]:
         """Execute a step that completes a partition, and release who waits for it, in one transaction and round trip.
 
         The release looks at what is there when it begins: children that were created while the step waited for the
@@ -160,10 +160,10 @@ class PostgresStore(SqlStore):
             self.statement(combined.with_records, dialect, **shape),
             self.timed(step.parameters | _beside(step.records)),
         )
-        rows, _ = self.database.together(
+        rows, released = self.database.together(
             call, [ended, self._release(step.parameters["source"], step.parameters["key"])]
         )
-        return rows
+        return rows, len(released)
 
     def release_straggler(self, call: Call, source: str, parent: str) -> int:
         """Take the stamp off a parent that has finished, and release who waits for it, in one transaction."""

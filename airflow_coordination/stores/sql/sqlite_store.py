@@ -112,14 +112,13 @@ class SqliteStore(SqlStore):
         with self.database.transaction(call) as run:
             return self._carry_out_in(run, step)
 
-    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
+    def carry_out_and_release(self, call: Call, step: Step) -> tuple[Rows, int]:
         """Execute a step that completes a partition, and release who waits for it, in one transaction."""
         self._ready()
         with self.database.transaction(call) as run:
             rows = self._carry_out_in(run, step)
-            if rows:
-                self._release_in(run, step.parameters["source"], step.parameters["key"])
-            return rows
+            released = self._release_in(run, step.parameters["source"], step.parameters["key"]) if rows else ()
+            return rows, len(released)
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -172,10 +171,9 @@ class SqliteStore(SqlStore):
             return FusedAnswer(refused)
         with self.database.transaction(call) as run:
             applied = bool(self._carry_out_in(run, ending(end, releases=True)))
-            if applied:
-                self._release_in(run, end.source, end.key)
-                rows = self._acquire_in(run, end, following)
-        answer = Answer(True) if applied else self.refusal(end.source, end.key)
+            released = len(self._release_in(run, end.source, end.key)) if applied else 0
+            rows = self._acquire_in(run, end, following) if applied else ()
+        answer = Answer(True, released=released) if applied else self.refusal(end.source, end.key)
         return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
 
     def _acquire_in(self, run: Run, end: End, following: AcquireNext) -> Rows:

@@ -212,16 +212,20 @@ class SqlStore(SqlReading):
 
     def end_and_release(self, write: End) -> Answer:
         """End a tenure that completes what others wait for, and release them."""
-        rows = self.carry_out_and_release(Call(str(write.outcome), write.key), ending(write, releases=True))
-        return Answer(True) if rows else self.refusal(write.source, write.key)
+        call = Call(str(write.outcome), write.key)
+        rows, released = self.carry_out_and_release(call, ending(write, releases=True))
+        return Answer(True, released=released) if rows else self.refusal(write.source, write.key)
 
     @abstractmethod
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step, and write its records in the same commit; return its rows, none if it was refused."""
 
     @abstractmethod
-    def carry_out_and_release(self, call: Call, step: Step) -> Rows:
-        """Execute a step that completes a partition, and release who waits for it in the same transaction."""
+    def carry_out_and_release(self, call: Call, step: Step) -> tuple[Rows, int]:
+        """Execute a step that completes a partition, and release who waits for it in the same transaction.
+
+        :return: the step's rows, none if it was refused, and how many have waited.
+        """
 
     @abstractmethod
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
@@ -258,7 +262,7 @@ class SqlStore(SqlReading):
         refused = self.refusal(write.source, write.key)
         if not waited_for(write, refused.partition):
             return refused
-        rows = self.carry_out_and_release(call, action(write, releases=True))
+        rows, _ = self.carry_out_and_release(call, action(write, releases=True))
         return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
     def place(self, write: Place) -> Answer:

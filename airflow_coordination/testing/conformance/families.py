@@ -47,6 +47,13 @@ class Families:
         bench.act(Action.REOPEN, "child")
         assert bench.acquire().key == "child"
 
+    def test_an_ending_says_how_many_have_waited_for_it(self, bench: Workbench) -> None:
+        bench.create("p", "alone")
+        bench.create(child("a", "p"), child("b", "p", "alone"))
+        assert bench.complete(bench.acquire("p")).released == 2
+        assert bench.complete(bench.acquire("alone")).released == 1
+        assert bench.complete(bench.acquire("a")).released == 0
+
     def test_s20_finish_lets_children_start(self, bench: Workbench) -> None:
         family(bench, "p")
         bench.fail(bench.acquire("p"), delay=None)

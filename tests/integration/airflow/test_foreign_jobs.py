@@ -28,6 +28,9 @@ class TaggedCounts(CountingMetrics):
         super().__init__()
         self.tags = []
 
+    def gauge(self, stat, value, *, tags):
+        super().gauge(stat, value)
+
     def incr(self, stat, count=1, *, tags):
         super().incr(stat, count)
         if tags not in self.tags:
@@ -190,10 +193,13 @@ def test_the_driver_reports_to_airflows_metrics(process, flights, monkeypatch):
         import json, os
         marker = f'[coordination {json.load(open(os.environ["COORDINATION_ENVELOPE"]))["word"]}] '
         print(marker + '{"event": "metrics", "counts": {"flights_source_coordinator_partitionsCompleted": 2}}')
+        print(marker + '{"event": "gauges", "gauges": {"flights_source_coordinator_millisBehindLatest": 70}}')
+        print(marker + '{"event": "gauges", "gauges": {"flights_source_coordinator_parkedPartitions": 9}}')
         print(marker + 'this is no report')
         """,
         complete_on_success=True,
     )
+    assert counted.gauges == {"flights_source_coordinator_millisBehindLatest": 70}  # the other is not a driver's
     assert counted.counts == {
         "flights_source_coordinator_partitionsAcquired": 1,
         "flights_source_coordinator_partitionsCompleted": 3,

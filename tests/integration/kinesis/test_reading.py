@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.sources import KinesisShards
 from airflow_coordination.spark import Drained, drain, read_completed, shard
@@ -115,6 +117,39 @@ def test_batches_are_cut_inside_of_aggregates_and_nothing_is_there_twice(stream:
     assert partition.progress_state["after"][1] == 4  # of the last aggregate
     assert re.fullmatch(r"20\d\d-.*\+00:00", partition.progress_state["at"])
     assert stream.numbers() == list(range(100))
+
+
+def test_how_far_behind_a_reader_is_and_that_it_has_ended(stream: Stream) -> None:
+    stream.send(range(40))
+    stream.discover()
+    seen: list[int | None] = []
+    gauge = f"{stream.name}_source_coordinator_millisBehindLatest"
+    metrics = CountingMetrics()
+
+    def look(lease: Any, batch: Any, batches: Any) -> None:
+        lease.coordinator.metrics = metrics
+        seen.append(metrics.gauges.get(gauge))
+        publish(lease, batch, batches)
+
+    before = time.monotonic()
+    assert stream.drain(stream.reading(look, records=20)).closed == 1
+    assert seen[0] is None
+    assert 0 < (seen[1] or 0) <= 1000 * (time.monotonic() - before) + 60_000  # how old the twentieth record was
+    assert metrics.gauges[gauge] == 0
+
+
+def test_who_comes_too_late_for_records_is_told(stream: Stream, caplog: pytest.LogCaptureFixture) -> None:
+    stream.send(range(10))
+    stream.discover()
+    assert stream.drain(stream.reading(publish, reopen_after=timedelta(0))).closed == 1
+    assert "keeps records" not in caplog.text
+    [partition] = stream.coordinator.partitions()
+    lease = stream.coordinator.acquire_partition(partition.key)
+    assert lease is not None
+    old = (datetime.now(UTC) - timedelta(hours=25)).isoformat()
+    stream.coordinator.close(lease, timedelta(0), {**partition.progress_state, "at": old})
+    assert stream.drain(stream.reading(publish)).closed == 1
+    assert "its stream keeps records for 1 day, 0:00:00 only: those that came after" in caplog.text
 
 
 def test_the_end_of_a_shard_creates_its_children_and_completes(stream: Stream) -> None:

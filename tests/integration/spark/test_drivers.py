@@ -159,3 +159,14 @@ def test_a2_a_driver_that_cannot_work_leaves_its_partition_uncharged(task: Task,
     assert "is a file. Give a directory. No partition is charged with this." in refused["message"]
     assert not driver.reports("began")
     assert coordinator.partition("p").failures == 0
+
+
+def test_what_a_driver_measures_is_told_with_each_save(task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    driver = task.start("measuring.py", coordinator.get_next_partition())
+    assert driver.wait() == 0, driver.text()
+    told = [line.partition('"event": "')[2].partition('"')[0] for line in driver.text().splitlines()]
+    assert [event for event in told if event in ("saved", "gauges", "ended")] == ["saved", "gauges", "ended", "gauges"]
+    name = "flights_source_coordinator_millisBehindLatest"
+    assert [report["gauges"] for report in driver.reports("gauges")] == [{name: 5000}, {name: 0}]

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.metrics import Gauge, Metric, full_name
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.metrics import Gauge, Metric, WorkGauge, full_name
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 
@@ -38,6 +38,24 @@ def expire(coordinator, clock, key):
     lease = coordinator.renew(coordinator.acquire_partition(key))  # an owner that never wrote loses nothing
     clock.advance(coordinator.settings.ownership_timeout + timedelta(seconds=1))
     return lease
+
+
+@pytest.mark.parametrize("way", ["complete", "complete_and_get_next"])
+def test_children_that_a_parent_lets_go_are_counted(flights, way):
+    flights.create_partitions([PartitionIdentifier(key, parents=["a"]) for key in ("c", "d")])
+    getattr(flights, way)(flights.acquire_partition("a"))
+    assert counted(flights, Metric.CHILDREN_RELEASED) == (2,)
+    flights.complete(flights.acquire_partition("c"))
+    assert counted(flights, Metric.CHILDREN_RELEASED, Metric.HEALED) == (2, 0)
+
+
+def test_of_several_that_are_behind_the_furthest_is_told(flights):
+    gauge = full_name("flights", WorkGauge.BEHIND)
+    told = []
+    for key, behind in (("a", None), ("a", 500), ("b", 900), ("b", -3), ("a", None), ("b", 7), ("b", None)):
+        flights.tell_behind(key, behind)
+        told.append(flights.metrics.gauges.get(gauge))
+    assert told == [None, 500, 900, 500, 0, 7, 7]
 
 
 def test_a12_failures_and_what_they_park(flights):
