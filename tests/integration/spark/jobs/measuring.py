@@ -1,13 +1,11 @@
 """Says how far behind it is, before it saves and before it ends."""
 
-from airflow_coordination.spark import Complete, run_partition
+from airflow_coordination.spark import Complete, partition_application
 
 
-def work(spark, lease):
+@partition_application
+def main(spark, lease):
     lease.coordinator.tell_behind(lease.partition.key, 5000)
     lease.save({"row": 1})
     lease.coordinator.tell_behind(lease.partition.key, 0)
     return Complete()
-
-
-run_partition(work)
