@@ -13,7 +13,7 @@ With DEMO_STREAMS=1 it goes on with streams of Kinesis on an engine of this mach
 splits while it is read. That is on this disk, without DynamoDB.
 
 DEMO_HOME is the folder for everything it keeps (.demo), DEMO_TIMEOUT how many seconds the run may take (1800),
-DEMO_MONTHS how many months of the year go through it (12, all of its 336,776 flights).
+DEMO_MONTHS how many months of the year go through it (from 2 to 12, all of its 336,776 flights).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import NoReturn
 from demo.accident import Accident
 from demo.amazon import WORD, amazon_running
 from demo.comparison import comparison, published, shares
-from demo.data import MONTHS, source_digests, split
+from demo.data import MONTHS, check_months, source_digests, split
 from demo.display import Display
 from demo.place import CHECKOUT, MARK, Place, alone
 from demo.problems import DemoError
@@ -52,6 +52,7 @@ def main(store: str | None = None) -> bool:
     terminal = sys.stdout.isatty()
     display = Display(Console() if terminal else Console(width=120))
     check_java()
+    check_months()
     with alone(HOME), ExitStack() as services:
         if left := end_leftovers(HOME):
             display.say(f"Ended {left} processes of an earlier demo that was killed.")

@@ -12,9 +12,20 @@ from pathlib import Path
 
 from demo.problems import DemoError
 
-MONTHS = tuple(f"2013-{month:02}" for month in range(1, 13))[: int(os.environ.get("DEMO_MONTHS") or 12)]
+_YEAR = tuple(f"2013-{month:02}" for month in range(1, 13))
+_CHOSEN = os.environ.get("DEMO_MONTHS") or "12"
+MONTHS = _YEAR[: int(_CHOSEN)] if _CHOSEN.isdecimal() else _YEAR
 CHECKSUM_DIGITS = 15
 """Hexadecimal digits of a row's MD5 that count: few enough for Spark to read them as a 64-bit number."""
+
+
+def check_months() -> None:
+    """Check how many months were chosen.
+
+    :raises DemoError: when there are not two at least: one to have an accident, and one to see what that changes.
+    """
+    if not 2 <= len(MONTHS) == int(_CHOSEN if _CHOSEN.isdecimal() else 0):
+        raise DemoError(f"DEMO_MONTHS is {_CHOSEN}.", "Give a whole number from 2 to 12, or leave it out.")
 
 
 @dataclass(slots=True)

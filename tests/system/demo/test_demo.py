@@ -150,6 +150,13 @@ def test_a_missing_java_is_named_with_its_remedy(tmp_path):
     assert "Spark needs Java 17 or 21: `make demo` looks for one" in done.stderr
 
 
+@pytest.mark.parametrize("months", ["1", "13", "all"])
+def test_months_that_cannot_be_are_refused(tmp_path, months):
+    """With one month nobody would be left to have an accident, and the demo would wait for one."""
+    done = refused(tmp_path, JAVA_HOME=java_home(), DEMO_MONTHS=months)
+    assert f"DEMO_MONTHS is {months}.\nGive a whole number from 2 to 12" in done.stderr
+
+
 def test_a_second_demo_in_the_same_folder_is_refused(tmp_path):
     """It would remove the first one's files under its feet."""
     with (tmp_path / "running").open("w") as file:
