@@ -56,7 +56,7 @@ engines: .venv/ready
 
 .PHONY: test-suite
 test-suite: .venv/ready
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "$(FAST) or kit $(SHORT)"
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "($(FAST) or kit) $(SHORT)"
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
 	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
