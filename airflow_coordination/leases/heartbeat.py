@@ -22,6 +22,8 @@ from airflow_coordination.leases.settings import Settings
 log = logging.getLogger(__name__)
 
 RENEW = "renew the lease"
+FEW_RENEWALS = 4
+"""Of fewer in the time of a lease none is put off."""
 OnLost = Callable[[CoordinationError], object]
 
 
@@ -119,7 +121,12 @@ class Heartbeat:
                 return
 
     def _put_off(self, since: float) -> float:
-        """Return for how many seconds a renewal is not needed yet: something was saved while it was waited for."""
+        """Return for how many seconds a renewal is not needed yet: something was saved while it was waited for.
+
+        Where a lease is renewed only two or three times, the news that it is wanted would come too late.
+        """
+        if self._settings.renewals_per_lease < FEW_RENEWALS:
+            return 0.0
         saved = self._lease.chain.deadline - self._settings.ownership_timeout.total_seconds()
         return max(saved - since, 0.0)
 

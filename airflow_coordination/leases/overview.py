@@ -68,8 +68,8 @@ class Overview(Participant):
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
         """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
 
-        How long it is kept is the store's ``history_retention``. The last eight endings are always there, without owner
-        and start where nothing else is known of them.
+        How long it is kept is the store's ``history_retention``. The last eight endings are there, too (on
+        DynamoDB those before a long tenure for 30 days), without owner and start where nothing else is known of them.
 
         :param key: also of a partition that was deleted; empty for one that never was.
         :param limit: so many of the newest.

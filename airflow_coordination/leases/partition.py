@@ -227,7 +227,11 @@ class Partition:
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """The remembered endings, oldest first."""
+        """The remembered endings, oldest first.
+
+        On DynamoDB those before a long tenure lie beside the partition: of one in a list, or in a lease, they are not
+        among them; of one that was read by its key they are.
+        """
         parsed = (Ending.parse(entry) for entry in self.ring if entry)
         return tuple(sorted(parsed, key=lambda ending: ending.fence.token))
 

@@ -132,7 +132,7 @@ def with_ring(stored: Iterable[PastTenure], partition: Partition | None) -> list
     """Return a partition's past tenures, oldest first: those that are stored, and those that only its ring knows.
 
     Older code ends tenures without a row, DynamoDB writes none, and a history may be off; the ring
-    holds the last eight endings in any case. A start that lies before the ending before it, and not only by a moment,
+    holds the last eight endings. A start that lies before the ending before it, and not only by a moment,
     was left by a tenure that older code has followed: it is unknown, and so is what the driver has said of itself.
     """
     by_fence = {past.fence: past for past in stored}

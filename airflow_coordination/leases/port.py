@@ -183,7 +183,7 @@ class PartitionStore(Protocol):
 
         A row is written by the step that ends its tenure, in the same commit where the engine can, and kept for as long
         as the store is configured to. A store without a history returns nothing: the ring of a partition remembers its
-        last eight endings in any case.
+        last eight endings.
         """
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:

@@ -32,8 +32,9 @@ class Worker(Actor):
         super().main()
 
     def do(self) -> None:
-        """Take a partition to some end."""
-        lease = self.behaviour.acquire(self.hot_key)
+        """Take a partition to some end; now and then one that another holds, after it was asked for."""
+        wanted = self.draw.random() < 0.1
+        lease = self.behaviour.want(self.hot_key()) if wanted else self.behaviour.acquire(self.hot_key)
         if lease is None:
             self.clock.sleep(self.draw.random())
         self._take(lease)

@@ -304,7 +304,12 @@ class Acquiring:
             return None
         if not steps.claimable(now, self._partitions.moment().past, tenancy.max_lost_leases):
             return None
-        return self._mine(call, self._take_over(call, now, tenancy), tenancy)
+        found = self._take_over(call, now, tenancy)
+        mine = self._mine(call, found, tenancy)
+        if mine is None and isinstance(found, Refusal) and found.item is not None:  # a race that was lost
+            token = it.number(found.item, it.TOKEN)
+            self._tokens.put(now.source, now.key, (token, self._partitions.moment().now))
+        return mine
 
     def find_nonce(self, source: str, nonce: str) -> Partition | None:
         """Return the ASSIGNED partition whose fence has this nonce.

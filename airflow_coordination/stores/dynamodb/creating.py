@@ -126,10 +126,10 @@ class Creating:
         for _ in range(_TRIES):
             found = self._partitions.some(call, write.source, [new.key, *new.parents])
             existing, now = found.get(new.key), self._partitions.moment().now
+            if existing is not None and steps.is_new(existing, write.op):  # a tombstone: it gives all its endings
+                existing = self._partitions.get(call, write.source, new.key)
             if existing is not None and not steps.is_new(existing, write.op):
                 return _found(existing, new, write.op)
-            if existing is not None:  # a tombstone: it gives all its endings
-                existing = self._partitions.get(call, write.source, new.key)
             waits = unfinished(new, partial(status_in, found))
             after = steps.create(existing, new, write.source, write.op, now, ordinal, waits)
             assert after is not None

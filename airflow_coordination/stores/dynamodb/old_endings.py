@@ -9,7 +9,7 @@ partition's item first, and then the other one, finds each of them.
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Final
 
@@ -34,6 +34,8 @@ FIRST_AT: Final = 3
 """After so many renewals they are moved: by then it will pay."""
 AGAIN_AFTER: Final = 10
 """Where it fails, it is tried once more after so many more."""
+SHORTEST_LEASE: Final = timedelta(seconds=40)
+"""In the second half of such a lease there is time for both requests, however slow they are."""
 KEPT_FOR: Final = timedelta(days=30)
 """How long they are kept there: as a tombstone's, far longer than any message lives."""
 ASIDE: Final = "endingsAside"
@@ -51,15 +53,21 @@ class OldEndings:
         self._table = table
         self._renewals = Remembered()
 
-    def renewed(self, item: it.Item) -> None:
+    def renewed(self, item: it.Item, timeout: timedelta, now: datetime) -> None:
         """Count a renewal, and move the endings away when it is time; that it fails harms nothing.
 
+        The owner hears of its renewal after that. So nothing moves while the lease could end meanwhile by what its
+        owner knows: where it is short, or this renewal came late.
+
         :param item: the partition's, as the renewal has left it.
+        :param timeout: how long the lease lasts from now on.
+        :param now: when it was renewed.
         """
         source, nonce = item[it.SOURCE], it.text(item, it.NONCE)
-        renewals = 1 + (self._renewals.get(source, nonce) or 0)
-        self._renewals.put(source, nonce, renewals)
-        if renewals % AGAIN_AFTER != FIRST_AT or not _pays(item):
+        renewals, before = self._renewals.get(source, nonce) or (0, now)
+        self._renewals.put(source, nonce, (renewals + 1, now))
+        in_time = timeout >= SHORTEST_LEASE and now - before <= timeout / 2
+        if (renewals + 1) % AGAIN_AFTER != FIRST_AT or not (in_time and _pays(item)):
             return
         try:
             self._move(item)
@@ -68,7 +76,7 @@ class OldEndings:
 
     def recalled(self, call: Call, item: it.Item) -> it.Item:
         """Return a partition's item with the endings that lie beside it in their places."""
-        if ASIDE not in item:
+        if ASIDE not in item or all(name in item for name in it.RING):
             return item
         aside = self._table.get(call, it.typed(_place(item))) or {}
         return {**{name: aside[name] for name in it.RING if name in aside}, **item}

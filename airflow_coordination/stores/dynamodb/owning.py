@@ -65,7 +65,7 @@ class Owning:
         change = changes.renew(write, at)
         found = self._partitions.change_item(call, write.source, write.key, change)
         if not isinstance(found, Refusal):
-            self._partitions.old_endings.renewed(found)
+            self._partitions.old_endings.renewed(found, write.timeout, at.now)
             return Answer(True, expires_at=at.now + write.timeout, wanted_by=it.decode(found).wanted)
         now = self._partitions.refused(call, found)
         if now is None or not now.held_under(write.fence):

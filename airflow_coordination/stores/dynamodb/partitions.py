@@ -46,16 +46,21 @@ class Partitions:
     def _with_endings(self, call: Call, item: it.Item) -> Partition:
         """Return the partition that an item holds, with what lies beside it."""
         check_ours(self.table.description, item)
-        return self.decode(call, self.old_endings.recalled(call, item))
+        source, key = item[it.SOURCE], it.key_of(item)
+        filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
+        return it.decode(self.old_endings.recalled(call, filled or item))
 
     def bare(self, call: Call, source: str, key: str) -> Partition | None:
-        """Return one partition without its large texts and old endings: good for everything but its owner's work."""
+        """Return one partition without what only its owner's work needs, its old endings too.
+
+        What is corrupt of that is met by whoever acquires the partition, not by all who look for something to acquire.
+        """
         item = self._read(call, source, key)
         return self._bare(item) if item else None
 
     def _bare(self, item: it.Item) -> Partition:
         check_ours(self.table.description, item)
-        return it.decode(item)
+        return it.decode({name: value for name, value in item.items() if name != it.STAGED})
 
     def _read(self, call: Call, source: str, key: str) -> it.Item | None:
         return self.table.get(call, it.typed(it.lease_key(source, key)))

@@ -70,7 +70,7 @@ def write_facts(table: Table, layout: Layout) -> None:
     answer = table.attempt(_CALL, "put_item", **put(fresh, Attr(it.SOURCE).not_exists()))
     known = answer.item if isinstance(answer, Refusal) else None
     if known is not None and known["schema"] < SCHEMA_VERSION:
-        migrated = {**known, "schema": SCHEMA_VERSION, "readableBy": READABLE_BY}
+        migrated = {**known, "schema": SCHEMA_VERSION, "readableBy": max(READABLE_BY, int(known["readableBy"]))}
         table.attempt(_CALL, "put_item", **put(migrated, Attr("schema").eq(known["schema"])))
 
 

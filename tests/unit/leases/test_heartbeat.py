@@ -124,6 +124,20 @@ def test_what_is_saved_puts_the_next_renewal_off(saves: dict[int, float], renewa
     assert heartbeat.lost is None
 
 
+def test_where_a_lease_is_renewed_seldom_no_renewal_is_put_off() -> None:
+    """The news that the lease is wanted would come when it is taken."""
+    clock = Waited({1: 200})
+    settings = Settings(renewals_per_lease=3)
+    c = SourceCoordinator(InMemoryStore(clock=clock), "flights", "me", clock=clock, settings=settings)
+    c.create_partitions(["a"])
+    lease = c.get_next_partition()
+    assert lease is not None
+    heartbeat = Heartbeat(c.renew, lease, lambda error: None, settings, clock=clock, randomness=Exactly())
+    clock.advance(100)
+    c.save_progress_state(lease, 1)
+    assert heartbeat._put_off(since=50.0) == 0.0
+
+
 def test_l7_a_lost_lease_is_told_once_with_its_reason(held: Held) -> None:
     c, lease, store, clock = held
     reasons: list[CoordinationError] = []
