@@ -208,7 +208,7 @@ def test_what_is_corrupt_in_an_expired_lease_stops_nobody_else(world: World) -> 
             had.append(type(error).__name__)
         else:
             had.append(lease.key if lease else "nothing")
-    assert had == ["InvalidInputError", "good", "nothing"]  # who takes it learns of it, and it counts as a lost lease
+    assert sorted(had) == ["InvalidInputError", "good", "nothing"]  # who takes it learns of it; the order is by chance
 
 
 def test_races_lost_between_look_and_takeover_say_that_there_is_a_crowd(world: World) -> None:
