@@ -172,7 +172,8 @@ class SqliteStore(SqlStore):
         with self.database.transaction(call) as run:
             applied = bool(self._carry_out_in(run, ending(end, releases=True)))
             released = len(self._release_in(run, end.source, end.key)) if applied else 0
-            rows = self._acquire_in(run, end, following) if applied else ()
+            if applied:
+                rows = self._acquire_in(run, end, following)
         answer = Answer(True, released=released) if applied else self.refusal(end.source, end.key)
         return FusedAnswer(answer, partition_of(rows[0]) if rows else None)
 
