@@ -160,9 +160,36 @@ MUTANTS = (
         _old("test_they_move_again_and_the_newest_eight_stay"),
     ),
     Mutant(
+        "DynamoDB: endings are looked for before the large texts",
+        "stores.dynamodb.partitions",
+        "        return it.decode(self.old_endings.recalled(call, filled or item))\n",
+        "        return it.decode(filled or self.old_endings.recalled(call, item))\n",
+        "S6: an owner never learns what became of its ending, while the next one saves",
+        Tested("tests/simulation/dynamodb/test_looks.py::test_all_endings_are_found_while_the_owner_saves"),
+    ),
+    Mutant(
+        "DynamoDB: what is corrupt of an owner's work is met by all who look",
+        "stores.dynamodb.partitions",
+        "if name != it.STAGED})",
+        "if name})",
+        "X2: one corrupt item stops the sweeps of its source",
+        Tested("tests/simulation/dynamodb/test_looks.py::test_what_is_corrupt_in_an_expired_lease_stops_nobody_else"),
+    ),
+    Mutant(
+        "DynamoDB: endings move however short the lease is",
+        _OLD_ENDINGS,
+        "in_time = timeout >= SHORTEST_LEASE and now - before <= timeout / 2",
+        "in_time = True",
+        "L7: a lease that was renewed is taken for lost",
+        Tested(
+            "tests/simulation/dynamodb/test_looks.py::"
+            "test_nothing_moves_where_the_lease_could_end_meanwhile[301-600-False]"
+        ),
+    ),
+    Mutant(
         "DynamoDB: a child in the place of a tombstone forgets what lies beside",
         "stores.dynamodb.creating",
-        "            if existing is not None:  # a tombstone",
+        "            if existing is not None and steps.is_new(existing, write.op):  # a tombstone",
         "            if False:  # a tombstone",
         "S6: an owner of before never learns what became of its ending",
         _old("test_a_tombstone_gives_its_endings_to_who_is_made_in_its_place", "-parents1"),

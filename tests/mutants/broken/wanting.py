@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "a renewal in memory does not say who wants it",
         "stores.in_memory",
-        "return Answer(True, after, after.ownership_timeout, after.wanted)",
-        "return Answer(True, after, after.ownership_timeout)",
+        "return Answer(True, after, after.ownership_timeout, after.wanted, released)",
+        "return Answer(True, after, after.ownership_timeout, None, released)",
         "the owner never hears that it is to hand over",
         _kit("", _HEARS),
     ),
