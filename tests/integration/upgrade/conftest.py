@@ -9,8 +9,10 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb.client import make_client
 from tests.integration.dynamodb.engine import Engine
+from tests.integration.upgrade.old_worker import Old
 from tests.integration.upgrade.previous_version import previous_version
 
 PLACES = [
@@ -41,6 +43,14 @@ def url(request: pytest.FixtureRequest) -> str:
     """URL of a place where no store was ever set up."""
     found: str = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture
+def migrated_url(url: str, yesterday: Path) -> str:
+    """URL of a store that code of schema 1 has set up, migrated."""
+    Old(yesterday, url).does("setup")
+    open_store(url).setup()
+    return url
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import airflow_coordination
+from airflow_coordination.stores.dynamodb.table import MADE_READABLE_BY
 from airflow_coordination.stores.sql.schema import OLDEST_USABLE, SCHEMA_VERSION
 
 PREVIOUS = 1
@@ -86,8 +87,10 @@ _KNOWS_NO_LIMIT = {
     },
     "stores/dynamodb/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
+        f"MADE_READABLE_BY: Final = {MADE_READABLE_BY}": f"MADE_READABLE_BY: Final = {PREVIOUS}",
     },
     "stores/dynamodb/items.py": {
+        "(READABLE_KEY, TOKEN, NONCE, CLOSED_COUNT": "(READABLE_KEY, TOKEN, NONCE, LAST_OP, CLOSED_COUNT",
         '    "max_lost_leases": _Codec(\n'
         "        MAY_LOSE,\n"
         "        lambda limit: None if limit is None else limit - 1,\n"
@@ -107,9 +110,6 @@ _KNOWS_NO_LIMIT = {
     },
     "stores/dynamodb/looking.py": {
         "blocked=self._queue.blocked(call, source, LOOK)": "blocked=0",
-    },
-    "stores/dynamodb/changes.py": {
-        "_WORDS.within(Path(it.LOST), Path(it.MAY_LOSE), write": "_WORDS.within(Path(it.LOST), None, write",
     },
 }
 

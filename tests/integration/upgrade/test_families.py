@@ -14,12 +14,10 @@ from tests.integration.upgrade.old_worker import Old
 pytestmark = pytest.mark.slow
 
 
-def test_s19_s20_older_code_starts_no_child_and_what_it_completes_is_swept(url: str, yesterday: Path) -> None:
-    store = open_store(url)
-    store.setup()
-    one = SourceCoordinator(store, "flights", "new/dag/run/task/0/1")
+def test_s19_s20_older_code_starts_no_child_and_what_it_completes_is_swept(migrated_url: str, yesterday: Path) -> None:
+    one = SourceCoordinator(open_store(migrated_url), "flights", "new/dag/run/task/0/1")
     one.create_partitions(["p", "q", PartitionIdentifier("c", parents=["p", "q"])])
-    old = Old(yesterday, url)
+    old = Old(yesterday, migrated_url)
     assert sorted(old.does("drain")) == ["p", "q"]
     waiting = one.partition("c")
     assert waiting is not None
@@ -31,13 +29,11 @@ def test_s19_s20_older_code_starts_no_child_and_what_it_completes_is_swept(url: 
     assert old.does("drain") == ["c"]
 
 
-def test_s20_what_older_code_has_completed_is_not_cleaned_up(url: str, yesterday: Path) -> None:
+def test_s20_what_older_code_has_completed_is_not_cleaned_up(migrated_url: str, yesterday: Path) -> None:
     """It has released nobody: a sweep does, which looks for a parent that has completed."""
-    store = open_store(url)
-    store.setup()
-    one = SourceCoordinator(store, "flights", "new/dag/run/task/0/1")
+    one = SourceCoordinator(open_store(migrated_url), "flights", "new/dag/run/task/0/1")
     one.create_partitions(["p", PartitionIdentifier("c", parents=["p"])])
-    assert Old(yesterday, url).does("drain") == ["p"]
+    assert Old(yesterday, migrated_url).does("drain") == ["p"]
     assert one.clean_up(gone=["p"]) == CleanedUp()
     one.sweep()
     assert one.clean_up(gone=["p"]).keys == ("p",)

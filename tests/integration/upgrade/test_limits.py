@@ -52,36 +52,41 @@ def test_e11_code_of_schema_1_works_beside_schema_2(url: str, yesterday: Path) -
     assert later(url).sweep().parked == 1
 
 
-def test_e11_a_limit_of_a_lease_before_stays_when_older_code_acquires(url: str, yesterday: Path) -> None:
+def test_e11_a_limit_of_a_lease_before_stays_when_older_code_acquires(migrated_url: str, yesterday: Path) -> None:
     """E11: it does not know the limit that a lease of newer code has left; the next newer one writes its own."""
-    open_store(url).setup()
-    one = new(url, 3)
+    one = new(migrated_url, 3)
     one.create_partitions(["k"])
     lease = one.get_next_partition()
     assert lease is not None
     one.give_up(lease)
-    Old(yesterday, url).does("acquire")
-    assert now(url).max_lost_leases == 3
-    assert later(url).sweep().reclaimed == 1
-    assert later(url, 4).get_next_partition() is not None
-    assert now(url).max_lost_leases == 4
+    Old(yesterday, migrated_url).does("acquire")
+    assert now(migrated_url).max_lost_leases == 3
+    assert later(migrated_url).sweep().reclaimed == 1
+    assert later(migrated_url, 4).get_next_partition() is not None
+    assert now(migrated_url).max_lost_leases == 4
 
 
-def test_s26_code_of_schema_1_loses_no_counts_and_resets_them(url: str, yesterday: Path) -> None:
+def test_s26_code_of_schema_1_loses_no_counts_and_resets_them(migrated_url: str, yesterday: Path) -> None:
     """E11: older code holds a partition in between, and a reset of its counts from zero as any other."""
-    old = Old(yesterday, url)
-    open_store(url).setup()
-    one = new(url, 9)
+    old = Old(yesterday, migrated_url)
+    one = new(migrated_url, 9)
     one.create_partitions(["k"])
     lease = one.get_next_partition()
     assert lease is not None
     one.give_up(one.save_progress_state(lease, 1, counted=Accounting(read=3, unrouted=3)))
     old.does("acquire")
-    assert now(url).accounting == Accounting(read=3, unrouted=3)
-    again = later(url, 9)
+    assert now(migrated_url).accounting == Accounting(read=3, unrouted=3)
+    again = later(migrated_url, 9)
     lease = again.get_next_partition()
     assert lease is not None
     again.complete(lease, counted=Accounting(read=2, unrouted=2))
-    assert now(url).accounting == Accounting(read=5, unrouted=5)
+    assert now(migrated_url).accounting == Accounting(read=5, unrouted=5)
     old.does("reset")
-    assert now(url).accounting is None
+    assert now(migrated_url).accounting is None
+
+
+def test_s16_code_of_schema_1_refuses_a_table_that_newer_code_has_made(dynamodb_url: str, yesterday: Path) -> None:
+    """Its index lacks what that code ends expired leases by; on a table of its own it goes on."""
+    open_store(dynamodb_url).setup()
+    with pytest.raises(AssertionError, match=r"its schema \d+ is too new for this code"):
+        Old(yesterday, dynamodb_url).does("create")
