@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant, Simulated, Tested
+from tests.mutants.mutant import Mutant, Tested
 
 _SETTLE = "leases.settle"
 
@@ -82,7 +82,10 @@ MUTANTS = (
         "                    raise OutcomeUnknownError(self._action, str(error)) from error\n",
         "",
         "S6: an answer 'cannot' to a repetition is taken for the fate of the first attempt",
-        Simulated(seeds=(271,)),
+        Tested(
+            "tests/unit/leases/test_settling_over_calls.py::"
+            "test_s6_an_answer_cannot_to_a_repetition_says_nothing_of_the_first_attempt"
+        ),
     ),
     Mutant(
         "last operation not moved on",

@@ -189,6 +189,19 @@ def test_what_the_store_answered_it_cannot_do_is_not_sent_again(
     assert status(c, "a") is PartitionStatus.UNASSIGNED
 
 
+def test_s6_an_answer_cannot_to_a_repetition_says_nothing_of_the_first_attempt(
+    c: SourceCoordinator, lease: Lease, store: Happening
+) -> None:
+    def cannot(call: Callable[[], object]) -> object:
+        raise PartitionUpdateError("save", lease.key, "there is no room")
+
+    first = len(store.calls) + 1
+    store.faults, store.instead = {first: Fault.APPLIED}, {first + 1: cannot}
+    with pytest.raises(OutcomeUnknownError, match="there is no room"):
+        c.save_progress_state(lease, {"row": 1})
+    assert c.partition(lease.key).progress_state == {"row": 1}  # type: ignore[union-attr]
+
+
 def test_s6_an_acquisition_that_may_have_been_applied_is_unknown(c: SourceCoordinator, store: Happening) -> None:
     store.lose(applied=True)
     with pytest.raises(OutcomeUnknownError):
