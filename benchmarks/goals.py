@@ -153,7 +153,7 @@ ROWS = (
             "",
             ("partition", "created, acquired and completed", 7.0),
             ("renewal", "a renewal", 1.0),
-            ("fifth", "a renewal from the fifth ending on", 1.0),
+            ("fifth", "a tenure's fourth renewal, from the fifth ending on", 1.0),
         ),
     ),
     Row(
