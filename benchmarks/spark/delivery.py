@@ -1,7 +1,8 @@
 """P17: a job that delivers, beside the same job that publishes the same block and counts nothing.
 
 Both read the flights of a year as CSV, 1 % of the lines malformed, drop those and the flights that never left, and
-publish the rest: a partition and a drain each, in turn. The same delivery with one more sink each says what sinks cost.
+publish the rest: a partition and a drain each, in turn. The same delivery with one more sink each says what sinks cost;
+with two of them, what a block and two external sinks do.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tests.engines.postgres import fresh_database, private_postgres
 ROUNDS, WARM, LINES = 9, 2, 336_776
 
 _WITHOUT, _BLOCK = "published, not counted", "a block"
+_TABLE, _INDEX, _TWO = "and PostgreSQL", "and OpenSearch", "and both of these"
 _COLUMNS = (
     *["year int", "month int", "day int", "dep_time int", "sched_dep_time int", "dep_delay int", "arr_time int"],
     *["sched_arr_time int", "arr_delay int", "carrier string", "flight int", "tailnum string", "origin string"],
@@ -76,8 +78,8 @@ def _other_sinks(database: str, node: str, folder: Path) -> Mapping[str, Any]:
     index.setup()
     return {
         "and files": FileSink(str(folder / "files"), where=_OTHERS),
-        "and PostgreSQL": table,
-        "and OpenSearch": index,
+        _TABLE: table,
+        _INDEX: index,
     }
 
 
@@ -122,6 +124,7 @@ def _measured(run: Run, spark: Any, folder: Path, others: Mapping[str, Any], lin
 
     mains = {_WITHOUT: without, _BLOCK: delivering({})}
     mains |= {name: delivering({"other": sink}) for name, sink in others.items()}
+    mains[_TWO] = delivering({"table": others[_TABLE], "index": others[_INDEX]})
     ways = {name: lambda _, main=main: drained(main) for name, main in mains.items()}
     seconds = in_turn(run, "P17", ways, run.scaled(ROUNDS, 3), WARM)
     store.close()
