@@ -10,7 +10,12 @@ from tests.model.holes import HOLES, Hole
 
 pytestmark = pytest.mark.slow
 
-each_hole = pytest.mark.parametrize("hole", HOLES, ids=lambda hole: hole.name)
+LONG = {"H30d"}
+"""As long as all others together."""
+each_hole = pytest.mark.parametrize(
+    "hole",
+    [pytest.param(hole, id=hole.name, marks=[pytest.mark.long] * (hole.name in LONG)) for hole in HOLES],
+)
 
 
 @each_hole

@@ -24,7 +24,8 @@ from tests.integration.spark.drivers import connector
 @pytest.mark.parametrize(
     ("records", "kills"),
     [
-        pytest.param(12_000, 3, marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+        pytest.param(4_000, 1, marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+        pytest.param(12_000, 3, marks=[pytest.mark.long, pytest.mark.timeout(900)]),
         pytest.param(100_000, 20, marks=[pytest.mark.long, pytest.mark.timeout(5_000)]),
     ],
 )

@@ -34,7 +34,8 @@ LONG = [pytest.mark.long, pytest.mark.timeout(5_000)]
 @pytest.mark.parametrize(
     ("engine", "records", "kills"),
     [
-        pytest.param("kinesis_local", 2_000, 2, marks=SHORT),
+        pytest.param("kinesis_local", 1_000, 1, marks=SHORT),
+        pytest.param("kinesis_local", 2_000, 2, marks=LONG),
         pytest.param("kinesalite", 5_000, 3, marks=LONG),
         pytest.param("kinesis_local", 100_000, 20, marks=LONG),
         pytest.param("kinesalite", 100_000, 20, marks=LONG),

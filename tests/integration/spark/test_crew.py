@@ -139,7 +139,8 @@ def test_what_concerns_the_driver_is_raised_when_the_others_are_over(spark, task
     barrier = threading.Barrier(3)
 
     def main(spark, lease):
-        barrier.wait(60)
+        if lease.partition.key != "d":  # which a place may begin before it is heard of what befell "b"
+            barrier.wait(60)
         if lease.partition.key == "b":
             raise KeyboardInterrupt
         return Complete()
