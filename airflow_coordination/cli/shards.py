@@ -13,7 +13,7 @@ from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.monitoring.states import state_of
-from airflow_coordination.streams.kinesis import ShardLease
+from airflow_coordination.streams.kinesis import ShardLease, newest_read
 
 
 def print_shards(context: CommandContext, args: Namespace) -> None:
@@ -67,8 +67,4 @@ def _place(partition: Partition) -> tuple[str | None, datetime | None]:
     progress = partition.progress_state
     if not isinstance(progress, Mapping) or not isinstance(progress.get("after"), list):
         return None, None
-    try:
-        newest = datetime.fromisoformat(progress["at"])
-    except (KeyError, TypeError, ValueError):
-        newest = None
-    return ":".join(map(str, progress["after"])), newest
+    return ":".join(map(str, progress["after"])), newest_read(progress)

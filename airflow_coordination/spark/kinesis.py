@@ -21,7 +21,7 @@ from airflow_coordination.spark.shard_ending import create_children, is_gone
 from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, ShardReader
 from airflow_coordination.spark.shard_stream import check_stream
 from airflow_coordination.streams.checkpoint import SEQUENCE_DIGITS, SUB_DIGITS, Checkpoint
-from airflow_coordination.streams.kinesis import ShardLease
+from airflow_coordination.streams.kinesis import ShardLease, newest_read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -282,7 +282,7 @@ def shard(
     partition = lease.partition
     part = ShardPart(ShardLease.of(partition.key, partition.payload), _place(lease), dict(client_options or {}))
     kept = check_stream(part)
-    if (read_to := _read_to(lease)) is not None and datetime.now(UTC) - read_to > kept:
+    if (read_to := newest_read(lease.progress_state)) is not None and datetime.now(UTC) - read_to > kept:
         log.warning(_TRIMMED, part.lease.shard, part.lease.stream.arn, read_to.isoformat(timespec="seconds"), kept)
     if context_of(spark) is None:  # the operator brings the archive to classic ones
         shipping.bring(spark)
@@ -299,12 +299,6 @@ def shard(
     finally:
         lease.coordinator.tell_behind(partition.key, None)
     batches.discard_landed()
-
-
-def _read_to(lease: PartitionLease) -> datetime | None:
-    """Return when the record arrived that was read last."""
-    at = lease.progress_state.get("at") if isinstance(lease.progress_state, Mapping) else None
-    return datetime.fromisoformat(at) if isinstance(at, str) else None
 
 
 def _is_number(given: object, *kinds: type) -> bool:

@@ -128,6 +128,17 @@ def _hashes(payload: Mapping[str, Any]) -> HashRange | None:
     return HashRange(first, last)
 
 
+def newest_read(progress: object) -> datetime | None:
+    """Return when the record arrived that was read last, as the progress of a shard says; ``None`` where it does not.
+
+    :param progress: ``partition.progress_state``; a function may have saved something else.
+    """
+    try:
+        return datetime.fromisoformat(progress["at"])  # type: ignore[index]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def listed_shard(listed: Mapping[str, Any]) -> Shard:
     """Return a shard as ``ListShards`` describes it.
 

@@ -155,7 +155,7 @@ def steal(seen: Partition, write: Steal, at: Moment) -> Change:
     )
 
 
-def _pinned(seen: Partition, **more: Any) -> Any:
+def _pinned(seen: Partition) -> Any:
     """Return a tenure of which :func:`_as_it_runs` is the condition; with the chain, it pins ``closedCount``."""
     return partition(
         status=PartitionStatus.ASSIGNED,
@@ -163,7 +163,6 @@ def _pinned(seen: Partition, **more: Any) -> Any:
         nonce=seen.nonce,
         last_op=seen.last_op,
         closed_count=seen.closed_count,
-        **more,
     )
 
 

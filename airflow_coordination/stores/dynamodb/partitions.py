@@ -44,11 +44,11 @@ class Partitions:
         return self._with_endings(call, item) if item else None
 
     def _with_endings(self, call: Call, item: it.Item) -> Partition:
-        """Return the partition that an item holds, with what lies beside it."""
-        check_ours(self.table.description, item)
-        source, key = item[it.SOURCE], it.key_of(item)
-        filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
-        return it.decode(self.old_endings.recalled(call, filled or item))
+        """Return the partition that an item holds, with what lies beside it.
+
+        The endings last: where a save has replaced a text meanwhile, the item is read once more.
+        """
+        return it.decode(self.old_endings.recalled(call, self._with_texts(call, item)))
 
     def bare(self, call: Call, source: str, key: str) -> Partition | None:
         """Return one partition without what only its owner's work needs, its old endings too.
@@ -70,10 +70,12 @@ class Partitions:
 
         :raises SchemaVersionError: when something else than this package has written the item.
         """
+        return it.decode(self._with_texts(call, item))
+
+    def _with_texts(self, call: Call, item: it.Item) -> it.Item:
         check_ours(self.table.description, item)
         source, key = item[it.SOURCE], it.key_of(item)
-        filled = whole(self.table, call, item, key, lambda: self._read(call, source, key))
-        return it.decode(filled or item)
+        return whole(self.table, call, item, key, lambda: self._read(call, source, key)) or item
 
     def some(self, call: Call, source: str, keys: Sequence[str]) -> dict[str, Partition]:
         """Return those of at most ``BATCH`` partitions that are there, tombstones included, large texts left out."""

@@ -162,8 +162,8 @@ MUTANTS = (
     Mutant(
         "DynamoDB: endings are looked for before the large texts",
         "stores.dynamodb.partitions",
-        "        return it.decode(self.old_endings.recalled(call, filled or item))\n",
-        "        return it.decode(filled or self.old_endings.recalled(call, item))\n",
+        "self.old_endings.recalled(call, self._with_texts(call, item))",
+        "self._with_texts(call, self.old_endings.recalled(call, item))",
         "S6: an owner never learns what became of its ending, while the next one saves",
         Tested("tests/simulation/dynamodb/test_looks.py::test_all_endings_are_found_while_the_owner_saves"),
     ),

@@ -9,7 +9,14 @@ import pytest
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease, Position, Shard
-from airflow_coordination.streams.kinesis import ShardLease, Stream, child_shard, initial_position, listed_shard
+from airflow_coordination.streams.kinesis import (
+    ShardLease,
+    Stream,
+    child_shard,
+    initial_position,
+    listed_shard,
+    newest_read,
+)
 
 ARN = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"
 CREATED = datetime(2026, 11, 1, 12, 0, 0, 250_000, tzinfo=UTC)
@@ -76,6 +83,12 @@ def test_a_listed_shard(numbers: dict[str, str], end: int | None) -> None:
 
 def test_a_named_child() -> None:
     assert child_shard({"ShardId": "c", "ParentShards": ["a"]} | RANGE) == Shard("c", ("a",), hashes=HashRange(5, 9))
+
+
+def test_when_the_newest_record_arrived() -> None:
+    assert newest_read({"after": ["5", 0], "at": CREATED.isoformat()}) == CREATED
+    for other in (None, "at", 7, ["at"], {}, {"at": None}, {"at": "yesterday"}):
+        assert newest_read(other) is None
 
 
 def test_initial_positions() -> None:
