@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
@@ -12,11 +13,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
-ROOMS = ("leases", "outputs", "acknowledgments", "sinks", "stores", "spark", "sources", "streams")
+NAMED_BY_JOBS = ("spark", "sources")
+"""The rooms that a job's file imports from. What else a driver needs is what these and the package itself import."""
 VENDORED = "vendored"
 """The folder of libraries that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", "versions", "tests"}
+_IMPORTED = re.compile(rf"^\s*(?:from|import) {PACKAGE}\.(\w+)", re.MULTILINE)
 
 
 def build_archive(directory: str | os.PathLike[str]) -> Path:
@@ -47,10 +50,23 @@ def _content() -> bytes:
     return buffer.getvalue()
 
 
+def rooms() -> list[str]:
+    """Return the rooms that a driver can come to import, inside functions, too."""
+    package = files(PACKAGE)
+    found, waiting = set[str](), [*NAMED_BY_JOBS, *_IMPORTED.findall((package / "__init__.py").read_text())]
+    while waiting:
+        room = waiting.pop()
+        if room not in found:
+            found.add(room)
+            code = (source.read_text() for name, source in _below(package / room, room) if name.endswith(".py"))
+            waiting += [name for text in code for name in _IMPORTED.findall(text)]
+    return sorted(found)
+
+
 def _members() -> Iterator[tuple[str, Traversable]]:
     package = files(PACKAGE)
     yield f"{PACKAGE}/__init__.py", package / "__init__.py"
-    for room in ROOMS:
+    for room in rooms():
         yield from _below(package / room, f"{PACKAGE}/{room}")
     for library in ("fsspec", "tenacity"):
         yield from _below(files(library), f"{VENDORED}/{library}")
