@@ -13,7 +13,6 @@ from airflow_coordination.leases import HandOver, Lease, SourceCoordinator
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.leased_operator import LeasedOperator
 from airflow_coordination.outputs.output_root import check_writable
-from airflow_coordination.spark.session import check_distributions
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.credential_routes import Driver
@@ -102,7 +101,6 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
 
     def _checked_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook of a submission that can work here."""
-        check_distributions()
         check_concurrency(self.concurrent_leases, self._application, balanced=self.balancing is not None)
         hook = LeasedSparkSubmitHook(**self.hook_arguments())
         self.submit_with(hook)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import Distribution, FileHash, PackageNotFoundError, distribution, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -19,18 +22,61 @@ CLASSIC, CLIENT = "pyspark", "pyspark-client"
 
 
 def check_distributions() -> None:
-    """Refuse two pyspark distributions of different versions: they share one folder and overwrite each other.
+    """Refuse a pyspark whose files pyspark-client has overwritten: the two share one folder.
 
-    :raises SettingsError: naming both and the remedy.
+    Files are compared with what pyspark's own record names, not versions: installed last, pyspark is whole beside any
+    client, and most versions of it have no equal one. Only the folder that this process imports is looked at. A driver
+    of spark-submit and Spark's Python workers take ``python/lib/pyspark.zip``, which no client touches.
+
+    :raises SettingsError: naming both versions, a file, and the remedy.
     """
-    classic, client = installed(CLASSIC), installed(CLIENT)
-    if classic and client and classic != client:
-        raise SettingsError(
-            CLIENT,
-            client,
-            f"shares its folder with {CLASSIC} {classic}, so that files of both versions are mixed",
-            f"Install equal versions: pip install --force-reinstall {CLASSIC}=={classic} {CLIENT}=={classic}",
+    try:
+        classic = distribution(CLASSIC)
+    except PackageNotFoundError:
+        return
+    found = find_spec(CLASSIC)
+    if found is None or found.origin is None:
+        fault = "is installed, and its files are gone: pyspark-client, which shares its folder, was removed"
+        raise SettingsError(CLASSIC, classic.version, fault, _again(classic))
+    if Path(found.origin).resolve() != Path(str(classic.locate_file(f"{CLASSIC}/__init__.py"))).resolve():
+        return
+    if foreign := overwritten(classic):
+        fault = (
+            f"shares its folder with {CLIENT} {installed(CLIENT)}, which has overwritten {len(foreign)} of its files"
         )
+        raise SettingsError(CLASSIC, classic.version, f"{fault}, {foreign[0]} for one", _again(classic))
+
+
+def _again(classic: Distribution) -> str:
+    """Return the remedy that there is for every version: what is installed last owns the shared files."""
+    return f"Install pyspark last: pip install --force-reinstall --no-deps {CLASSIC}=={classic.version}"
+
+
+def overwritten(classic: Distribution) -> list[str]:
+    """Return those files of pyspark that are pyspark-client's on disk, and differ.
+
+    Only files that the two records tell apart are read, so that an equal pair costs none.
+    """
+    try:
+        theirs = _recorded(distribution(CLIENT))
+    except PackageNotFoundError:
+        return []
+    ours = _recorded(classic)
+    differing = sorted(name for name in ours.keys() & theirs.keys() if ours[name].value != theirs[name].value)
+    return [name for name in differing if _is(Path(str(classic.locate_file(name))), theirs[name])]
+
+
+def _recorded(of: Distribution) -> dict[str, FileHash]:
+    """Return the hashes that a distribution's record has of its files in pyspark's folder."""
+    return {str(file): file.hash for file in of.files or () if file.parts[0] == CLASSIC and file.hash is not None}
+
+
+def _is(file: Path, recorded: FileHash) -> bool:
+    """Return whether a file has the content of which a record has the hash."""
+    if not file.is_file():
+        return False
+    digest = hashlib.new(recorded.mode, file.read_bytes()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == recorded.value
 
 
 def installed(distribution: str) -> str | None:

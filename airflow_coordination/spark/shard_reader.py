@@ -175,7 +175,7 @@ def connect(part: ShardPart) -> Any:
         import boto3
         from botocore.config import Config
     except ModuleNotFoundError as error:
-        remedy = "Install airflow-coordination[amazon] where the driver runs, and boto3 where executors run"
+        remedy = "Install airflow-coordination[aws] where the driver runs, and boto3 where executors run"
         raise SettingsError("boto3", None, "is not here", remedy) from error
     region = part.lease.stream.arn.split(":")[3]
     config = Config(retries={"mode": "standard", "max_attempts": _TRIES})

@@ -75,7 +75,7 @@ def open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
         from airflow_coordination.stores.dynamodb import DynamoDBStore
         from airflow_coordination.stores.dynamodb.options import options_of
     except ModuleNotFoundError as error:
-        remedy = "Install it: pip install 'airflow-coordination[amazon]'"
+        remedy = "Install it: pip install 'airflow-coordination[aws]'"
         raise SettingsError(
             "store", public_address(config.url), f"needs {error.name}, which is not installed", remedy
         ) from error

@@ -25,7 +25,7 @@ MACHINE = re.compile(
         ]
     )
 )
-LOCKS = ("requirements/dev.txt", "requirements/uv.txt", "requirements/bench.txt")
+LOCKS = ("requirements/dev.txt", "requirements/uv.txt", "requirements/bench.txt", "requirements/image.txt")
 
 
 def test_no_file_names_a_registry_s_host_or_a_path_of_one_machine():
@@ -54,6 +54,19 @@ def test_pyspark_and_its_client_are_an_equal_pair():
     assert pins["pyspark"] == pins["pyspark-client"]
 
 
+def test_i1_both_extras_end_at_one_equal_pair():
+    """I1: without an upper bound pip takes the newest of each, and most versions of pyspark have no equal client."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    bounds = dict(
+        re.findall(
+            r"(pyspark|pyspark-client)(?:\[sql\])?>=4\.0,<=([\d.]+)",
+            " ".join(" ".join(lines) for lines in extras.values()),
+        )
+    )
+    pins = dict(re.findall(r"^(pyspark|pyspark-client)==(\S+)", (ROOT / LOCKS[0]).read_text(), re.MULTILINE))
+    assert bounds == pins
+
+
 def test_the_installer_s_own_lock_is_the_development_lock_s():
     """uv comes first and must not be replaced a moment later."""
     alone, among_all = ((ROOT / lock).read_text() for lock in (LOCKS[1], LOCKS[0]))
@@ -67,5 +80,13 @@ def test_every_dependency_of_the_package_is_in_the_lock():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = sum(project["optional-dependencies"].values(), list(project["dependencies"]))
     names = {re.match(r"[\w.-]+", requirement).group().lower() for requirement in wanted}
+    names.discard(project["name"])  # an extra of ours in another
     locked = set(re.findall(r"^([\w.-]+?)(?:\[[\w,-]+\])?==", (ROOT / LOCKS[0]).read_text(), re.MULTILINE))
     assert names - locked == set()
+
+
+def test_small_x8_the_images_pip_checks_hashes():
+    """X8: it took what there was on the day."""
+    installs = re.findall(r"pip install (.+)", (ROOT / "docker/Dockerfile").read_text())
+    assert installs
+    assert [line for line in installs if not {"--require-hashes", "--no-deps"} & set(line.split())] == []

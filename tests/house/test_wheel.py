@@ -59,6 +59,7 @@ def test_metadata_says_what_the_project_file_says(contents):
     assert metadata.get_all("Provides-Extra") == [
         "airflow",
         "amazon",
+        "aws",
         "kafka",
         "opensearch",
         "postgres",

@@ -49,7 +49,7 @@ def _default_client(region: str | None, endpoint: str | None) -> Any:
         import boto3
         from botocore.config import Config
     except ModuleNotFoundError as error:
-        remedy = "Install airflow-coordination[amazon]"
+        remedy = "Install airflow-coordination[aws]"
         raise SourceError(_ACTION, "Kinesis", "needs boto3, which is not here", remedy) from error
     config = Config(retries={"mode": "standard", "max_attempts": _TRIES})
     return boto3.Session().client("kinesis", region_name=region, endpoint_url=endpoint, config=config)

@@ -88,6 +88,6 @@ def _default_client(where: str) -> Any:
         import boto3
     except ModuleNotFoundError as error:
         raise SourceError(
-            _ACTION, where, "needs boto3, which is not here", "Install airflow-coordination[amazon]"
+            _ACTION, where, "needs boto3, which is not here", "Install airflow-coordination[aws]"
         ) from error
     return boto3.client("s3")

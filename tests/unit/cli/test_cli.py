@@ -323,11 +323,11 @@ def test_doctor_compares_the_clocks(capsys):
 def test_doctor_sees_pyspark_and_its_client_at_odds(capsys, monkeypatch):
     from airflow_coordination.spark import session
 
-    monkeypatch.setattr(session, "version", {"pyspark": "4.2.0", "pyspark-client": "4.1.0"}.get)
+    monkeypatch.setattr(session, "overwritten", lambda classic: ["pyspark/version.py"])
     code, rows = doctors_rows(capsys, "--store", "memory://")
     assert code == 1
-    assert rows["pyspark"]["found"].startswith("pyspark-client='4.1.0': shares its folder with pyspark 4.2.0")
-    assert rows["pyspark"]["remedy"].startswith("Install equal versions")
+    assert "which has overwritten 1 of its files, pyspark/version.py for one" in rows["pyspark"]["found"]
+    assert rows["pyspark"]["remedy"].startswith("Install pyspark last: pip install --force-reinstall --no-deps")
 
 
 TABLE = ("--table", "Flights", "--region", "eu-west-1", "--account", "123456789012")

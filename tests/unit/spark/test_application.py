@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from importlib import metadata
 
 import pytest
 
-from airflow_coordination.leases import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
 from airflow_coordination.spark import Complete, partition_application
 from airflow_coordination.spark.application import _calls, run_handed_over
 from airflow_coordination.spark.reports import LineReport, error_text
-from airflow_coordination.spark.session import check_distributions
 
 
 @partition_application
@@ -65,17 +62,6 @@ def test_s17_in_memory_is_refused_in_a_driver(monkeypatch, capsys) -> None:
     monkeypatch.setenv(STORE_VARIABLE, "memory://")
     assert run_handed_over(main.function, lambda event, **facts: None) == 1
     assert "this Spark driver was started by an Airflow task" in capsys.readouterr().err
-
-
-def test_unequal_distributions_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(metadata, "version", {"pyspark": "4.2.0", "pyspark-client": "4.1.0"}.__getitem__)
-    monkeypatch.setattr("airflow_coordination.spark.session.version", metadata.version)
-    with pytest.raises(SettingsError) as caught:
-        check_distributions()
-    assert str(caught.value) == (
-        "pyspark-client='4.1.0': shares its folder with pyspark 4.2.0, so that files of both versions are mixed. "
-        "Install equal versions: pip install --force-reinstall pyspark==4.2.0 pyspark-client==4.2.0"
-    )
 
 
 @pytest.mark.parametrize(
