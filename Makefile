@@ -132,6 +132,8 @@ format: .venv/ready ## Let ruff lay out the code
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
 	for name in uv dev bench; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --extra airflow --extra spark --extra postgres --extra amazon requirements/image.in pyproject.toml -o requirements/image.txt
 
 .PHONY: clean
 clean: ## Remove all that make made

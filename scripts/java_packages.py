@@ -5,12 +5,15 @@ usage: java_packages.py dynamodb-local|hadoop-aws|kafka|opensearch|spark-kafka .
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
-whole, never before.
+whole, never before. What arrives has the digests of ``scripts/java/sha256sums``, or is thrown away; with
+``WRITE_DIGESTS=1`` those are written anew, to be looked at like any change.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +25,7 @@ from typing import Final
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 JARS: Final = CHECKOUT / ".work/jars"
 SETS: Final = CHECKOUT / "scripts/java"
+DIGESTS: Final = SETS / "sha256sums"
 _DESCRIPTION: Final = "ivy.xml"
 _SECONDS: Final = 900
 _WITH_THEIR_OWN: Final = ("hadoop-aws", "kafka", "spark-kafka")
@@ -68,7 +72,7 @@ def jars(name: str) -> Path:
 def download(name: str) -> Path:
     """Download the jars of a set unless they are there, and return their directory.
 
-    :raises PackagesError: when there is no Java or no way to Maven Central.
+    :raises PackagesError: when there is no Java, no way to Maven Central, or a jar is not the one that was looked at.
     """
     home = _home(name)
     if _whole(name, home):
@@ -78,10 +82,48 @@ def download(name: str) -> Path:
     with tempfile.TemporaryDirectory(prefix="part-", dir=JARS) as scratch:
         fetched = Path(scratch, name)
         _resolve(name, fetched, Path(scratch))
+        if os.environ.get("WRITE_DIGESTS"):
+            write_digests(home.name, fetched)
+        check_digests(home.name, fetched)
         shutil.copyfile(SETS / f"{name}.xml", fetched / _DESCRIPTION)
         shutil.rmtree(home, ignore_errors=True)
         fetched.rename(home)
     return home
+
+
+def check_digests(name: str, directory: Path) -> None:
+    """Compare what has arrived with what was written down of a set in its version.
+
+    :raises PackagesError: naming each file that is another, is missing, or that nobody has looked at.
+    """
+    found, wanted = digests(directory), _written().get(name, {})
+    wrong = sorted(file for file in found.keys() | wanted.keys() if found.get(file) != wanted.get(file))
+    if wrong:
+        remedy = f"If that is meant: WRITE_DIGESTS=1 python scripts/java_packages.py {name.rpartition('-')[0]}"
+        raise PackagesError(f"{DIGESTS.name} does not say this of {name}: {', '.join(wrong)}. {remedy}")
+
+
+def digests(directory: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a set, in hexadecimal digits."""
+    files = [file for file in directory.iterdir() if file.name != _DESCRIPTION]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def write_digests(name: str, directory: Path) -> None:
+    """Write down what a set has now, in the format of ``sha256sum``; earlier versions of it are forgotten."""
+    others = {each: files for each, files in _written().items() if each.rpartition("-")[0] != name.rpartition("-")[0]}
+    sets = sorted((others | {name: digests(directory)}).items())
+    lines = [f"{digest}  {each}/{file}" for each, files in sets for file, digest in sorted(files.items())]
+    DIGESTS.write_text("\n".join([*lines, ""]))
+
+
+def _written() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for line in DIGESTS.read_text().splitlines():
+        digest, _, path = line.partition("  ")
+        name, _, file = path.partition("/")
+        found.setdefault(name, {})[file] = digest
+    return found
 
 
 def _home(name: str) -> Path:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
 
 from scripts import java_packages
-from scripts.java_packages import SETS, PackagesError, download, hadoop_version, jars, main
+from scripts.java_packages import DIGESTS, SETS, PackagesError, download, hadoop_version, jars, main
 
 NAME = "dynamodb-local"
 
@@ -67,5 +69,49 @@ def test_an_unknown_set_is_answered_with_the_usage(names: list[str], capsys: pyt
 def test_a_download_that_fails_says_so_and_leaves_nothing(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9")
     with pytest.raises(PackagesError, match=r"cannot be downloaded. Is there a way to Maven Central\?\n"):
+        download(NAME)
+    assert list(shelf.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", java_packages.VERSIONS)
+def test_small_x8_every_set_is_written_down_by_its_digests(name: str) -> None:
+    """X8: a version's name is no promise of its content."""
+    home = f"{name}-{java_packages.VERSIONS[name]()}"
+    files = [line.split("/")[1] for line in DIGESTS.read_text().splitlines() if line.split()[1].startswith(f"{home}/")]
+    assert [file for file in files if file.endswith(".jar")]
+
+
+@pytest.mark.parametrize("harm", ["changed", "missing", "more"])
+def test_small_x8_what_arrives_otherwise_is_thrown_away(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, harm: str
+) -> None:
+    """X8: the jar, its name and all that, and the message names it."""
+    sums = tmp_path / "sha256sums"
+    sums.write_text("")
+    monkeypatch.setattr(java_packages, "DIGESTS", sums)
+
+    def arrive(name: str, target: Path, scratch: Path) -> None:
+        target.mkdir()
+        (target / "server-1.jar").write_bytes(b"a jar")
+
+    monkeypatch.setattr(java_packages, "_resolve", arrive)
+    monkeypatch.setenv("WRITE_DIGESTS", "1")
+    home = download(NAME)
+    monkeypatch.delenv("WRITE_DIGESTS")
+    shutil.rmtree(home)
+    assert download(NAME) == home
+    shutil.rmtree(home)
+
+    written = sums.read_text()
+    harmed = {
+        "changed": written.replace(hashlib.sha256(b"a jar").hexdigest(), hashlib.sha256(b"another").hexdigest()),
+        "missing": written + written.replace("server-1", "library-2"),
+        "more": "",
+    }
+    sums.write_text(harmed[harm])
+    named = "library-2.jar" if harm == "missing" else "server-1.jar"
+    with pytest.raises(
+        PackagesError, match=rf"sha256sums does not say this of {home.name}: {named}\. If that is meant"
+    ):
         download(NAME)
     assert list(shelf.iterdir()) == []
