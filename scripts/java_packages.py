@@ -1,7 +1,7 @@
-"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Kafka, Spark's
-connectors to S3 and to Kafka.
+"""Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Kafka, the
+Kinesis Client Library, Spark's connectors to S3 and to Kafka.
 
-usage: java_packages.py dynamodb-local|hadoop-aws|kafka|opensearch|spark-kafka ...
+usage: java_packages.py dynamodb-local|hadoop-aws|kafka|kcl|opensearch|spark-kafka ...
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
@@ -28,7 +28,7 @@ SETS: Final = CHECKOUT / "scripts/java"
 DIGESTS: Final = SETS / "sha256sums"
 _DESCRIPTION: Final = "ivy.xml"
 _SECONDS: Final = 900
-_WITH_THEIR_OWN: Final = ("hadoop-aws", "kafka", "spark-kafka")
+_WITH_THEIR_OWN: Final = ("hadoop-aws", "kafka", "kcl", "spark-kafka")
 """Sets whose descriptions leave it to Ivy what their jars need; the others name every jar."""
 _KINDS: Final = ("jar", "bundle", "so", "dylib")
 
@@ -51,6 +51,7 @@ VERSIONS: Final[dict[str, Callable[[], str]]] = {
     "dynamodb-local": lambda: "2.6.1",
     "hadoop-aws": hadoop_version,
     "kafka": lambda: "4.1.0",
+    "kcl": lambda: "3.5.1",
     "opensearch": lambda: "2.19.3",
     "spark-kafka": spark_version,
 }

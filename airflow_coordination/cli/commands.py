@@ -14,6 +14,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.explaining import explain
 from airflow_coordination.cli.finishing import finish_actions
+from airflow_coordination.cli.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.history import print_history
 from airflow_coordination.cli.metrics import metrics
 from airflow_coordination.cli.output import FORMATS
@@ -146,6 +147,26 @@ _FINISH: Final = (
     _option("-y", "--yes", action="store_true", help="Do not ask before --forget"),
     OUTPUT,
 )
+_IMPORT_KCL: Final = (
+    SOURCE,
+    PREFIX,
+    _option("table", help="The KCL's lease table: the name of its application"),
+    _option("--stream", action="append", help="The stream, where the table does not name it; or one of several"),
+    _option("--region", help="Of the table and of the streams (default: the environment's)"),
+    _option(
+        "--begin-at", metavar="TIME", help="Where a shard begins that has no checkpoint yet, if at no TRIM_HORIZON"
+    ),
+    _option(
+        "--still-for",
+        type=float,
+        default=FAILOVER,
+        metavar="SECONDS",
+        help="So long no lease may move: the KCL's failoverTimeMillis (default: 10)",
+    ),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Say what would be taken over, and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+)
 _WATCH: Final = (
     SOURCE,
     PREFIX,
@@ -237,6 +258,12 @@ COMMANDS: Final = (
             _option("--dry-run", action="store_true", help="Check the file and change nothing"),
             _option("-y", "--yes", action="store_true", help="Do not ask"),
         ),
+    ),
+    Command(
+        "import-kcl",
+        "Let a source go on where an application of the Kinesis Client Library has stopped",
+        import_kcl,
+        _IMPORT_KCL,
     ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("cleanup", "Remove finished parents whose children have begun", cleaning.clean_up, _CLEANUP),

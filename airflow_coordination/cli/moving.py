@@ -14,6 +14,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.settling_in import Moved
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export
 
@@ -47,13 +48,18 @@ def import_source(context: CommandContext, args: Namespace) -> int:
     with _progress("Imported", count) as told:
         done = import_(coordinator, found, args.by or account(), told)
     say(f"Done: {done.here} of {count} partition(s) go on here.")
+    told_different(done)
+    resume = command("resume", heading.source, prefix=heading.partition_prefix)
+    say(f"The source is paused here. When its DAGs use this store, let it go on: {resume}")
+    return int(bool(done.different))
+
+
+def told_different(done: Moved) -> None:
+    """Name what was here already with another life."""
     for key in done.different[:NAMED]:
         say(f"Error: partition {shown(key)} was here already with another life, and is left as it is.")
     if len(done.different) > NAMED:
         say(f"Error: {len(done.different) - NAMED} more are different.")
-    resume = command("resume", heading.source, prefix=heading.partition_prefix)
-    say(f"The source is paused here. When its DAGs use this store, let it go on: {resume}")
-    return int(bool(done.different))
 
 
 @contextmanager

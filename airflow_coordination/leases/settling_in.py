@@ -126,8 +126,9 @@ class SettlingIn(Moving, PeopleActions):
 
 def _created(life: Life) -> NewPartition:
     one = life.partition
-    payload, priority = (one.payload_text, one.priority) if one else (None, 0)
-    return NewPartition(key=life.key, payload_text=payload, priority=priority)
+    if one is None:
+        return NewPartition(key=life.key, payload_text=None, priority=0)
+    return NewPartition(key=life.key, payload_text=one.payload_text, priority=one.priority, parents=one.parents)
 
 
 def _same_work(one: Partition, other: Partition) -> bool:

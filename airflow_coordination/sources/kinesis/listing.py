@@ -41,10 +41,14 @@ def connect(given: Any, region: str | None, endpoint: str | None) -> Any:
     :raises SourceError: when there are no credentials, no region, or no such connection.
     """
     with wrapped(_ACTION, "Kinesis"):
-        return client_of(given, lambda: _default_client(region, endpoint))
+        return client_of(given, lambda: default_client("kinesis", region, endpoint))
 
 
-def _default_client(region: str | None, endpoint: str | None) -> Any:
+def default_client(service: str, region: str | None, endpoint: str | None = None) -> Any:
+    """Return boto3's own client.
+
+    :raises SourceError: when boto3 is not here.
+    """
     try:
         import boto3
         from botocore.config import Config
@@ -52,7 +56,7 @@ def _default_client(region: str | None, endpoint: str | None) -> Any:
         remedy = "Install airflow-coordination[aws]"
         raise SourceError(_ACTION, "Kinesis", "needs boto3, which is not here", remedy) from error
     config = Config(retries={"mode": "standard", "max_attempts": _TRIES})
-    return boto3.Session().client("kinesis", region_name=region, endpoint_url=endpoint, config=config)
+    return boto3.Session().client(service, region_name=region, endpoint_url=endpoint, config=config)
 
 
 def find(client: Any, name: str) -> tuple[Stream, bool] | None:
