@@ -21,13 +21,12 @@ from airflow_coordination.outputs.layout import (
 )
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
 from airflow_coordination.outputs.markers import Marker
-from airflow_coordination.outputs.parquet import TAIL, FooterError, footer_length, parse_footer
+from airflow_coordination.outputs.parquet import FooterError, read_footer
 from airflow_coordination.outputs.schema_compatibility import check_names, check_told
 from airflow_coordination.outputs.storage import (
     StoredFile,
     join,
     list_files,
-    read_bytes,
     side_by_side,
     write_bytes,
 )
@@ -186,10 +185,7 @@ class Attempt:
     def _describe_parquet(self, block: OpenBlock, file: StoredFile) -> DataFile:
         address = join(block.path, file.path)
         try:
-            tail = read_bytes(address, max(0, file.size - TAIL), file.size)
-            if footer_length(tail) > len(tail):
-                tail = read_bytes(address, max(0, file.size - footer_length(tail)), file.size)
-            footer = parse_footer(tail)
+            footer = read_footer(address, file.size)
         except (FooterError, FileNotFoundError) as error:
             what = f"publish {block.dataset!r} of {partition_label(self.source, self.key)}"
             remedy = "Write Parquet into block.path, or name the format: lease.publish(…, format=…)"

@@ -1,14 +1,15 @@
-"""Checks before a block counts: something was written, and nobody has changed it since."""
+"""Checks of blocks: something was written, it can be read, and nobody has changed it since, asked by both sides."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from airflow_coordination.leases.names import storable
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import is_hidden_by_name
-from airflow_coordination.outputs.manifests import Manifest, digest_of
+from airflow_coordination.outputs.manifests import RESTORE, DataFile, Manifest, digest_of
+from airflow_coordination.outputs.parquet import FooterError, read_footer
 from airflow_coordination.outputs.storage import list_files, read_bytes, side_by_side
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,8 @@ def check_can_be_read(manifest: Manifest) -> None:
         Manifest.from_bytes(content, manifest.address)
     except OutputError as error:
         problem = f"would have a manifest that nobody can read: it {error.problem}"
-        raise OutputError(what, manifest.directory, problem, "Give options as text") from error
+        remedy = "Give options that readers know, as text, and columns of Spark's own types"
+        raise OutputError(what, manifest.directory, problem, remedy) from error
 
 
 def _is_text(name: str) -> bool:
@@ -86,18 +88,58 @@ def check_unchanged(manifests: Sequence[Manifest]) -> None:
 
 
 def _check_unchanged(manifest: Manifest) -> None:
-    sizes = {file.path: file.size for file in list_files(manifest.directory)} if manifest.files else {}
-    for file in manifest.files:
-        found = sizes.get(file.path)
-        if found != file.size:
-            problem = "is gone" if found is None else f"has {found} bytes, not {file.size}"
-            raise _changed(manifest, f"{manifest.directory}/{file.path}", problem)
+    for file, found in _other_sizes(manifest):
+        problem = "is gone" if found is None else f"has {found} bytes, not {file.size}"
+        raise _changed(manifest, f"{manifest.directory}/{file.path}", problem)
     try:
         content = read_bytes(manifest.address)
     except FileNotFoundError as error:
         raise _changed(manifest, manifest.address, "is gone") from error
     if digest_of(content) != digest_of(manifest.to_bytes()):
         raise _changed(manifest, manifest.address, "has another content")
+
+
+def check_published(manifests: Sequence[Manifest], *, rows: bool = False) -> None:
+    """Look at published files before they are read: one listing for each block, side by side.
+
+    :param rows: look into the footer of each Parquet file, too: one or two requests a file.
+    :raises OutputError: when a file is missing or is not what was published, naming partition and file.
+    """
+    side_by_side(_check_published, manifests)
+    if rows:
+        side_by_side(
+            _check_rows, [(each, file) for each in manifests if each.format == "parquet" for file in each.files]
+        )
+
+
+def _check_published(manifest: Manifest) -> None:
+    for file, found in _other_sizes(manifest):
+        problem = "is missing" if found is None else f"has {found} bytes, and {file.size} were published"
+        raise _not_as_published(manifest, file, problem)
+
+
+def _check_rows(published: tuple[Manifest, DataFile]) -> None:
+    manifest, file = published
+    try:
+        footer = read_footer(f"{manifest.directory}/{file.path}", file.size)
+    except (FooterError, FileNotFoundError) as error:
+        raise _not_as_published(manifest, file, str(error)) from error
+    if (footer.rows, footer.schema) != (file.rows, file.schema):
+        rows = "other columns" if footer.rows == file.rows else f"{footer.rows} rows, and {file.rows} were published"
+        raise _not_as_published(manifest, file, f"has {rows}")
+
+
+def _not_as_published(manifest: Manifest, file: DataFile, problem: str) -> OutputError:
+    what = f"read the output of {partition_label(manifest.source, manifest.key)}"
+    return OutputError(what, f"{manifest.directory}/{file.path}", problem, RESTORE)
+
+
+def _other_sizes(manifest: Manifest) -> Iterator[tuple[DataFile, int | None]]:
+    """Yield the files that are not there as the manifest says, with their size now; ``None`` for what is gone."""
+    sizes = {file.path: file.size for file in list_files(manifest.directory)} if manifest.files else {}
+    for file in manifest.files:
+        if sizes.get(file.path) != file.size:
+            yield file, sizes.get(file.path)
 
 
 def _changed(manifest: Manifest, address: str, problem: str) -> OutputError:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_coordination.outputs.storage import read_bytes
+
 MAGIC = b"PAR1"
 TAIL = 64 * 1024
 SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
@@ -29,6 +31,19 @@ class Footer:
 
     rows: int
     schema: str | None
+
+
+def read_footer(address: str, size: int) -> Footer:
+    """Return a file's footer, in one request unless it is a long one.
+
+    :param size: of the file, in bytes.
+    :raises FooterError: when it cannot be read.
+    :raises FileNotFoundError: when there is no such file.
+    """
+    tail = read_bytes(address, max(0, size - TAIL), size)
+    if footer_length(tail) > len(tail):
+        tail = read_bytes(address, max(0, size - footer_length(tail)), size)
+    return parse_footer(tail)
 
 
 def footer_length(tail: bytes) -> int:

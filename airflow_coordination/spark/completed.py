@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.outputs.block_checks import check_published
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
@@ -37,6 +39,7 @@ def read_completed(
     partition_prefix: str | None = None,
     schema: Any = None,
     allow_lossy: bool = False,
+    verify: Literal["sizes", "rows"] = "sizes",
 ) -> Any:
     """Return a DataFrame of exactly the published rows of one dataset.
 
@@ -44,6 +47,10 @@ def read_completed(
     lacks are null). A partition column has the type that its publisher told (``schema=df.schema``), otherwise the
     narrowest that gives back exactly what was written: ``01234`` stays text. Files that no head record leads to are
     never read (promise S12).
+
+    Before anything is read, each block's directory is listed once, and the sizes of its files are compared with those
+    that were published. What is deleted or changed later, while the DataFrame is read, is an error of Spark's: the
+    session's ``spark.sql.files.ignoreMissingFiles`` and ``ignoreCorruptFiles`` do not hold for these scans.
 
     :param spark: the session, classic or Connect.
     :param store: a URL, a ``source_coordination`` mapping, or a store.
@@ -53,10 +60,15 @@ def read_completed(
     :param schema: the schema to return when nothing is published yet; its columns are there in any case.
     :param allow_lossy: read columns of different types all the same, as Spark unites them: values may change. Columns
         that are not all numbers, or all times, become text.
+    :param verify: ``"rows"`` also reads the footer of each Parquet file, and compares its rows and columns: one request
+        or two for each file. Other formats have no footer that says so.
+    :raises InvalidInputError: for another ``verify``.
     :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
         ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
         files are missing or changed, naming partition and file.
     """
+    if verify not in ("sizes", "rows"):
+        raise InvalidInputError("verify", verify, "is nothing that can be compared", "Give 'sizes' or 'rows'")
     with opened(store) as opened_store:
         manifests = published_manifests(opened_store, source, dataset, partition_prefix)
         scans = scans_of(manifests)
@@ -64,6 +76,7 @@ def read_completed(
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
     if not allow_lossy:
         check_types(manifests)
+    check_published(manifests, rows=verify == "rows")
     _prepare(spark, manifests)
     partitioned_by = partition_types(manifests)
     frames = [] if schema is None else [spark.createDataFrame([], schema)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
@@ -14,6 +14,9 @@ from airflow_coordination.outputs.partition_values import inferred, values_in
 from airflow_coordination.outputs.schemas import DatasetTypes, types, without
 from airflow_coordination.outputs.storage import join, parent
 from airflow_coordination.spark.paths import load, spark_path
+
+STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+"""Options of a scan of published files: rows are missing with an error, whatever the session says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
 
 
 def _reader(spark: Any, kind: FileKind, schema: str | None = None) -> Any:
-    reader = spark.read.format(kind.format).options(**json.loads(kind.options))
+    reader = spark.read.format(kind.format).options(**json.loads(kind.options), **STRICT)
     if schema or kind.schema:
         from pyspark.sql.types import StructType
 

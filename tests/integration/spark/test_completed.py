@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.leases import InvalidInputError, SettingsError, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
@@ -348,6 +348,65 @@ def test_a_missing_data_file_names_the_partition(run, rows, output_root: str) ->
         rows()
     assert "partition 'a' of source 's|PARTITION'" in str(caught.value)
     assert f"{victim} is missing" in str(caught.value)
+
+
+@pytest.mark.parametrize(("file_format", "more"), [("parquet", {}), ("csv", {}), ("parquet", {"verify": "rows"})])
+def test_e1_files_that_lost_their_end_are_named(run, rows, output_root: str, file_format: str, more: dict) -> None:
+    """E1: 6 of 10 rows were read without a word."""
+
+    def main(spark, lease):
+        with lease.publish("d", format=file_format) as block:
+            spark.range(5).coalesce(1).write.format(file_format).save(block.path)
+        return Complete()
+
+    run(main)
+    assert len(rows(**more)) == 10
+    victim = next(path for path in Path(output_root).rglob("part-*") if "-a/" in str(path))
+    victim.write_bytes(victim.read_bytes()[:4])
+    with pytest.raises(OutputError, match=r"partition 'a' .*: .*part-.* has 4 bytes, and \d+ were published"):
+        rows(**more)
+    with pytest.raises(InvalidInputError, match="verify='etag': is nothing that can be compared"):
+        rows(verify="etag")
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(file.read_bytes()[:200])])
+def test_e1_a_session_that_ignores_files_does_not_hide_those_that_were_published(
+    spark, store, run, output_root: str, harm
+) -> None:
+    """E1: with ignoreCorruptFiles 14 of 20 rows were read; here the file is harmed after the reader's own look."""
+
+    def main(spark, lease):
+        published(lease, spark.range(1))
+        return Complete()
+
+    run(main, keys=["a"])
+    settings = ["spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles"]
+    [victim] = Path(output_root).rglob("part-*.parquet")
+    victim.with_name(f".{victim.name}.crc").unlink()
+    for name in settings:
+        spark.conf.set(name, "true")
+    try:
+        frame = read_completed(spark, store=store, source="s", dataset="d")
+        harm(victim)
+        with pytest.raises(Exception, match=victim.name):
+            frame.collect()
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+
+
+def test_d9_a_format_or_option_that_readers_do_not_know_is_refused_before_any_work(spark, store, output_root) -> None:
+    """D9: as it is when it is read."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        for how in ({"format": "jdbc"}, {"format": "csv", "options": {"path": "/etc"}}, {"options": {"header": "x"}}):
+            with pytest.raises(InvalidInputError, match="know"), lease.publish("d", **how):
+                pytest.fail("never comes here")
+        published(lease, spark.range(1))
+        return Complete()
+
+    assert drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).completed == 1
 
 
 def test_the_listing_setting_is_put_back(spark, run, rows) -> None:
