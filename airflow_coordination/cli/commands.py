@@ -178,6 +178,7 @@ _NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask")
 _DOCTOR: Final = (
     _option("--role", choices=("owner", *iam.ROLES), default="worker", help="Whose permissions (default: worker)"),
     _option("--output-root", metavar="ROOT", help="Where output goes, if it is to be tried, too"),
+    _option("--source", help="Look at every published manifest of this source (default: at some of each)"),
     OUTPUT,
 )
 _QUICKSTART: Final = (

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_coordination.leases.blocks import Block, Mode
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
+from airflow_coordination.outputs.schemas import check_schema
 from airflow_coordination.outputs.storage import Content, join, parent, scheme_of
 
 FIRST_VERSION, VERSION = 1, 2
 """2 has the schema that a publisher told. Without one, 1 is written, which the version before reads, too."""
 MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
+REPUBLISH = "Reset the partition to publish its output again, in a format and with options that readers know"
 RESTORE = "Restore the file from a backup, or reset the partition to produce its output again"
 
 
@@ -110,20 +113,21 @@ class Manifest:
     def from_bytes(cls, content: bytes, address: str) -> Manifest:
         """Return the manifest stored at ``address``.
 
-        :raises OutputError: when newer code wrote it, or it is none.
+        It says what another process's Spark does with which files, so each value is looked at before it is obeyed.
+
+        :raises OutputError: when newer code wrote it, it is none, or it asks for what is not read here.
         """
         try:
             fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
             if fields.pop("version") not in (FIRST_VERSION, VERSION):
                 raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
-            schemas = fields.pop("schemas")
-            files = tuple(DataFile(path, size, rows, schemas[i]) for path, size, rows, i in fields.pop("files"))
-            follows = Reference(*follows) if (follows := fields.pop("follows")) else None
-            manifest = cls(directory=parent(address), files=files, follows=follows, **fields)
-            outside = [file.path for file in files if not is_below(file.path)]
+            manifest = _from_fields(fields, parent(address))
+        except InvalidInputError as error:
+            problem = f"asks for what is not read here: {error.field}={shown(error.value)} {error.problem}"
+            raise OutputError("read a manifest", address, problem, REPUBLISH) from error
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise OutputError("read a manifest", address, f"is no manifest ({error})", RESTORE) from error
-        if outside:
+        if outside := [file.path for file in manifest.files if not is_below(file.path)]:
             problem = f"names a file outside its own directory: {shown(outside[0])}"
             raise OutputError("read a manifest", address, problem, RESTORE)
         return manifest
@@ -139,6 +143,49 @@ class Manifest:
             follows=self.follows.digest if self.follows else None,
             mode=mode,
         )
+
+
+def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
+    schemas = _schemas(fields.pop("schemas"))
+    follows = fields.pop("follows")
+    manifest = Manifest(
+        directory=directory,
+        files=tuple(_file(schemas, *file) for file in fields.pop("files")),
+        follows=Reference(*map(_text, follows)) if follows else None,
+        schema=_schemas([fields.pop("schema", None)])[0],
+        rows=_count(fields.pop("rows")),
+        source=_text(fields.pop("source")),
+        key=_text(fields.pop("key")),
+        dataset=_text(fields.pop("dataset")),
+        fence=_text(fields.pop("fence")),
+        **fields,
+    )
+    check_format(manifest.format, manifest.options)
+    return manifest
+
+
+def _file(schemas: Sequence[str | None], path: object, size: object, rows: object, number: object) -> DataFile:
+    return DataFile(_text(path), _count(size), None if rows is None else _count(rows), schemas[_count(number)])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{shown(value)} is no text")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{shown(value)} is no count")
+    return value
+
+
+def _schemas(texts: Sequence[object]) -> list[str | None]:
+    given = [None if text is None else _text(text) for text in texts]
+    for text in given:
+        if text is not None:
+            check_schema(text)
+    return given
 
 
 def digest_of(content: bytes) -> str:

@@ -10,8 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
+from airflow_coordination.leases.strict_json import parse
+
+MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH = 16 * 1024 * 1024, 200
+_SPARKS_OWN: Final = {
+    ("pyspark.ml.linalg.VectorUDT", "org.apache.spark.ml.linalg.VectorUDT"),
+    ("pyspark.ml.linalg.MatrixUDT", "org.apache.spark.ml.linalg.MatrixUDT"),
+}
+"""Types with a class, Python's and Java's, that every Spark has; any other class would be loaded by who reads."""
 _FAMILIES = (frozenset({"byte", "short", "integer", "long"}), frozenset({"float", "double"}))
 _KEYS_KEPT = 2
 """One of them is another partition than the one that asks."""
@@ -84,6 +93,37 @@ def flattened(schema: str) -> dict[str, str]:
     Names are compared as Spark does by default, without regard to case.
     """
     return dict(_leaves("", json.loads(schema)))
+
+
+@lru_cache(maxsize=256)
+def check_schema(schema: str) -> None:
+    """Refuse what is no schema, and one that makes its reader load a class, or run what it brings along.
+
+    :raises ValueError: saying what is wrong with it (:class:`KeyError`, :class:`TypeError`, too).
+    """
+    found = parse(schema, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
+    if not isinstance(found, Mapping) or found.get("type") != "struct":
+        raise ValueError("a schema is no struct")
+    _check_type(found)
+
+
+def _check_type(kind: Any) -> None:
+    if isinstance(kind, str):
+        return
+    if kind["type"] == "udt":
+        if (kind.get("pyClass"), kind.get("class")) not in _SPARKS_OWN or "serializedClass" in kind:
+            raise ValueError(
+                f"a schema has a type of a class that is not Spark's own: {str(kind.get('pyClass'))[:100]!a}"
+            )
+        return
+    for each in _inside(kind):
+        _check_type(each)
+
+
+def _inside(kind: Mapping[str, Any]) -> list[Any]:
+    if kind["type"] == "struct":
+        return [column["type"] for column in kind["fields"] if isinstance(column["name"], str)]
+    return [kind["elementType"]] if kind["type"] == "array" else [kind["keyType"], kind["valueType"]]
 
 
 def names(schema: str) -> list[str]:

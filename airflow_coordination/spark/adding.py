@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.errors import InvalidInputError
@@ -13,21 +13,18 @@ from airflow_coordination.leases.publication import adds, may_add, of_an_earlier
 from airflow_coordination.leases.remedies import about
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.outputs.errors import partition_label
+from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.manifests import Reference, may_follow
 
-FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro")
 
-
-def check_arguments(mode: object, file_format: object) -> None:
-    """Refuse a mode or format that readers do not know.
+def check_arguments(mode: object, file_format: object, options: Any = None) -> None:
+    """Refuse a mode, format or option that readers do not know.
 
     :raises InvalidInputError: naming those they do.
     """
     if mode not in get_args(Mode):
         raise InvalidInputError("mode", mode, "is not a mode", "Give 'replace' or 'append'")
-    if file_format not in FORMATS:
-        remedy = f"Give one of {', '.join(FORMATS)}"
-        raise InvalidInputError("format", file_format, "is not a format readers know", remedy)
+    check_format(file_format, options)
 
 
 def check_one_mode(known: Sequence[Block], dataset: str, mode: Mode) -> None:

@@ -172,12 +172,12 @@ class PartitionLease:
             dataset must say ``allow_lossy=True`` from then on, and may get changed values.
         :raises OutputError: when the block is left: for columns whose types do not fit other partitions, for names
             that readers need themselves.
-        :raises InvalidInputError: for an unknown mode, format or schema, or two modes for one dataset; for
+        :raises InvalidInputError: for an unknown mode, format, option or schema, or two modes for one dataset; for
             ``"append"`` to what an earlier life of the partition published.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
-        check_arguments(mode, format)
+        check_arguments(mode, format, options)
         told: dict[str, Any] = {"options": options, "schema": schema, "allow_lossy": allow_lossy}
         return self.own_block(dataset, mode, format=format, allow_empty=allow_empty, **told)
 

@@ -7,6 +7,11 @@ import json
 import pytest
 
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs import Manifest
+from airflow_coordination.outputs.layout import partition_directory
+from airflow_coordination.outputs.storage import write_bytes
+from airflow_coordination.stores import open_store
 
 pytestmark = pytest.mark.usefixtures("java")
 
@@ -122,3 +127,40 @@ def test_a3_doctor_without_airflow_tries_the_output_root_that_it_is_given(capsys
         [row] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "output root"]
         assert row["found"].startswith(f"{tmp_path}/{found}")
         assert row["verdict"] == ("wrong" if code else "ok")
+
+
+def test_d9_doctor_lists_published_manifests_that_readers_refuse(capsys, tmp_path):
+    """D9: what was published before readers looked is known before somebody reads it."""
+    url = f"sqlite:///{tmp_path}/c.db"
+    main(["store", "migrate", "--store", url])
+    coordinator = SourceCoordinator(open_store(url), source="flights", owner="a test")
+    coordinator.create_partitions([f"k{number:02}" for number in range(12)])
+
+    def published(key, **how):
+        lease = coordinator.acquire_partition(key)
+        facts = {"source": lease.partition.source, "key": key, "dataset": "d", "fence": str(lease.fence)}
+        place = f"{tmp_path}/_attempts/{partition_directory(lease.partition.source, key)}/_attempt=1-x/_block=d-1"
+        manifest = Manifest(directory=place, **facts, **how)
+        write_bytes(manifest.address, manifest.to_bytes())
+        coordinator.complete(lease, [manifest.block("replace")])
+
+    def found(*more):
+        capsys.readouterr()
+        main(["doctor", "--store", url, "-o", "json", *more])
+        return [row for row in json.loads(capsys.readouterr().out) if row["check"] == "published output"]
+
+    published("k00", format="csv", options={"header": "true"})
+    for more in ([], ["--source", "flights"]):
+        [row] = found(*more)
+        assert (row["verdict"], row["found"][:56]) == ("ok", "readers understand the 1 manifest(s) that were looked at")
+    for number in range(1, 12):
+        published(f"k{number:02}", format="jdbc", options={"url": "jdbc:derby:x"})
+    for more in ([], ["--source", "flights"]):
+        rows = found(*more)
+        assert [row["verdict"] for row in rows] == ["wrong"] * 11
+        assert (
+            "-k01/_attempt=1-x/_block=d-1/_manifest.json: it asks for what is not read here: format="
+            in rows[0]["found"]
+        )
+        assert rows[0]["remedy"].startswith("Reset the partition to publish its output again")
+        assert rows[10]["found"] == "readers refuse 1 more manifests"

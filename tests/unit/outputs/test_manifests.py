@@ -115,6 +115,98 @@ def test_b8_a_manifest_that_nobody_could_read_is_not_written(attempt: Attempt, o
     assert not Path(block.path, "_manifest.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "file_format", "problem"),
+    [
+        ({"url": "jdbc:derby:x;create=true"}, "jdbc", "format='jdbc' is not a format readers know"),
+        ({}, "org.apache.spark.sql.execution.datasources.v2.jdbc", "format="),
+        ({"path": "/etc/passwd"}, "text", "options='path' is no option that readers of text know"),
+        ({"__paths__": '["/etc/passwd"]'}, "json", "options='__paths__' is no option"),
+        ({"fs.s3a.endpoint": "http://elsewhere"}, "csv", "options='fs.s3a.endpoint' is no option"),
+        ({"pathGlobFilter": "x*"}, "csv", "options='pathGlobFilter' is no option"),
+        ({"avroSchemaUrl": "http://elsewhere"}, "avro", "options='avroSchemaUrl' is no option"),
+        ({"ignoreMissingFiles": "true"}, "csv", "options='ignoreMissingFiles' is no option"),
+        ({"header": ["true"]}, "csv", "options=['true'] is no value of the option 'header'"),
+    ],
+)
+def test_d9_a_manifest_asks_a_readers_spark_for_nothing_but_how_text_is_understood(
+    attempt: Attempt, options: Any, file_format: str, problem: str
+) -> None:
+    """D9: the reader opened JDBC, made a database on its disk, and returned what was in it as published rows."""
+    made = finished(attempt, 3)
+    fields = json.loads(Path(made.address).read_bytes()) | {"format": file_format, "options": options}
+    with pytest.raises(OutputError) as caught:
+        Manifest.from_bytes(json.dumps(fields).encode(), made.address)
+    assert f"asks for what is not read here: {problem}" in str(caught.value)
+    block = attempt.open("clean")
+    write(block.path, 3)
+    with pytest.raises(OutputError, match="would have a manifest that nobody can read: it asks for what is not read"):
+        attempt.finish(block, options=options, file_format=file_format)
+
+
+UDT = {"type": "udt", "class": "a.B", "pyClass": "os.path.join", "serializedClass": "gASV", "sqlType": "long"}
+VECTOR = {"class": "org.apache.spark.ml.linalg.VectorUDT", "pyClass": "pyspark.ml.linalg.VectorUDT"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        UDT,
+        {"type": "array", "elementType": UDT, "containsNull": True},
+        {"type": "map", "keyType": "string", "valueType": UDT},
+        {"type": "struct", "fields": [{"name": "x", "type": UDT, "nullable": True, "metadata": {}}]},
+        {**UDT, **VECTOR},
+        {"type": "udt", "class": "a.B", "pyClass": VECTOR["pyClass"]},
+    ],
+)
+def test_d9_a_schema_brings_no_class_along(attempt: Attempt, kind: Any) -> None:
+    """D9: pyspark unpickles the class of a type, and the JVM makes one of any name, as soon as a schema is read."""
+    made = finished(attempt, 3)
+    schema = {"type": "struct", "fields": [{"name": "n", "type": kind, "nullable": True, "metadata": {}}]}
+    fields = json.loads(Path(made.address).read_bytes())
+    for field in ({"version": 2, "schema": json.dumps(schema)}, {"schemas": [json.dumps(schema)]}):
+        with pytest.raises(OutputError, match="a schema has a type of a class that is not Spark's own"):
+            Manifest.from_bytes(json.dumps(fields | field).encode(), made.address)
+
+
+def test_d9_sparks_own_classes_are_read(attempt: Attempt) -> None:
+    """D9: vectors of Spark's machine learning are types with classes that every Spark has."""
+    made = finished(attempt, 3)
+    kind = {"type": "udt", **VECTOR, "sqlType": {"type": "struct", "fields": []}}
+    schema = json.dumps({"type": "struct", "fields": [{"name": "n", "type": kind, "nullable": True, "metadata": {}}]})
+    fields = json.loads(Path(made.address).read_bytes()) | {"version": 2, "schema": schema}
+    assert Manifest.from_bytes(json.dumps(fields).encode(), made.address).schema == schema
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": "3"},
+        {"rows": True},
+        {"rows": -1},
+        {"key": 7},
+        {"fence": None},
+        {"files": [["part-0.parquet", "9", 3, 0]]},
+        {"files": [["part-0.parquet", 9, 3, -1]]},
+        {"files": [[7, 9, 3, 0]]},
+        {"follows": [1, 2]},
+        {"schemas": ["[]"]},
+        {"schemas": ['{"type": "struct"}']},
+        {"schemas": ['{"type": "struct", "fields": [{"name": "x", "type": {"type": "set"}}]}']},
+        {"schemas": ["{" * 10_000]},
+        {"schemas": 7},
+        {"options": "header"},
+        {"unknown": 1},
+    ],
+)
+def test_d9_every_value_of_a_manifest_has_its_type(attempt: Attempt, change: dict[str, Any]) -> None:
+    """D9: an error of ours that names the manifest, never a raw one, and never a guess."""
+    made = finished(attempt, 3)
+    fields = json.loads(Path(made.address).read_bytes()) | change
+    with pytest.raises(OutputError, match=r"Cannot read a manifest: .*/_manifest\.json "):
+        Manifest.from_bytes(json.dumps(fields).encode(), made.address)
+
+
 def test_b8_a_file_whose_name_is_no_text_is_refused(attempt: Attempt) -> None:
     """B8: Spark cannot open it, so that the dataset could not be read."""
     block = attempt.open("clean")
