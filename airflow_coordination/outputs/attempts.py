@@ -64,6 +64,10 @@ class OpenBlock:
     path: str
     dataset: str
 
+    def holds(self, finished: Block) -> bool:
+        """Whether ``finished`` is what was written here."""
+        return finished.address.startswith(f"{self.path}/")
+
 
 @dataclass(slots=True)
 class Attempt:

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from airflow_coordination.acknowledgments import Accounting
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.acknowledgments.errors import MEND_THE_SINK, MORE_TIME, ONCE_MORE, NegativeAcknowledgmentError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settings import OnNegative, check_way_out
 from airflow_coordination.sinks.protocol import SinkTask
-from airflow_coordination.spark.delivery import Acknowledgment
+from airflow_coordination.spark.delivery import Acknowledgment, Delivery
+from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+from airflow_coordination.spark.routing import Routing
+
+
+@dataclass(frozen=True, slots=True)
+class _Negative:
+    """Why the tenure may not end well, and what becomes of its partition then.
+
+    :param raised: what was to go where when the call raised; ``None`` for one that came back with its counts.
+    """
+
+    problems: tuple[str, ...]
+    remedy: str
+    on_negative: OnNegative
+    raised: Routing | None = None
+
+    def is_made_good_by(self, later: Routing) -> bool:
+        """Whether a later delivery has brought the same records to the same sinks, and perhaps to more."""
+        earlier = self.raised
+        if earlier is None or not _names(earlier) <= _names(later):
+            return False
+        return earlier.records is later.records or _same(earlier.records, later.records)
 
 
 @dataclass(slots=True)
@@ -24,8 +48,7 @@ class Deliveries:
 
     key: str
     accounting: Accounting = field(default_factory=Accounting)
-    _negative: Acknowledgment | None = None
-    _on_negative: OnNegative = "fail"
+    _negative: list[_Negative] = field(default_factory=list)
     _made: bool = False
 
     @property
@@ -33,20 +56,53 @@ class Deliveries:
         """The counts for the next save or ending, ``None`` when nothing was delivered."""
         return self.accounting if self._made else None
 
-    def add(self, acknowledgment: Acknowledgment, on_negative: OnNegative) -> None:
-        """Add one; the first negative one decides about the tenure."""
+    def made(self, delivery: Delivery, on_negative: OnNegative, coordinator: SourceCoordinator) -> Acknowledgment:
+        """Make a delivery, and keep what became of it.
+
+        :param coordinator: counts it for the metrics.
+        """
+        coordinator.count_acknowledgment_set()
+        try:
+            done = delivery.run()
+        except BaseException as error:
+            coordinator.count_acknowledgment(positive=False, expired=False, failed=0)
+            self.add_raised(error, on_negative, delivery.routing)
+            raise
+        coordinator.count_acknowledgment(positive=done.positive, expired=done.expired, failed=done.accounting.failed)
+        self.add(done, on_negative, delivery.routing)
+        return done
+
+    def add(self, acknowledgment: Acknowledgment, on_negative: OnNegative, routing: Routing) -> None:
+        """Add one; the first negative one decides about the tenure.
+
+        A positive one makes an earlier one good that raised: nothing of that was counted, and its blocks were taken
+        back. One that came back negative stays: its records are counted.
+
+        :param routing: what went where.
+        """
         self.accounting += acknowledgment.accounting
         self._made = True
-        if not acknowledgment.positive and self._negative is None:
-            self._negative, self._on_negative = acknowledgment, on_negative
+        if acknowledgment.positive:
+            self._negative = [each for each in self._negative if not each.is_made_good_by(routing)]
+            return
+        remedy = MORE_TIME if acknowledgment.expired else MEND_THE_SINK
+        self._negative.append(_Negative(acknowledgment.problems, remedy, on_negative))
+
+    def add_raised(self, error: BaseException, on_negative: OnNegative, routing: Routing) -> None:
+        """Add one that raised: whatever the function makes of its error, the records have not arrived.
+
+        :param routing: what was to go where.
+        """
+        problem = f"a delivery to {', '.join(sorted(_names(routing))) or 'no sink'} raised {error_text(error)}"
+        self._negative.append(_Negative((problem,), ONCE_MORE, on_negative, routing))
 
     def checked(self) -> Accounting | None:
         """Return the counts, unless not every record has passed: nothing may go on from that position.
 
         :raises NegativeAcknowledgmentError: naming sink, number and first error.
         """
-        if self._negative is not None:
-            raise NegativeAcknowledgmentError(self.key, self._negative.problems)
+        if self._negative:
+            raise self._error()
         return self.counted
 
     def settled(self, outcome: object) -> object:
@@ -54,12 +110,28 @@ class Deliveries:
 
         :raises NegativeAcknowledgmentError: in the place of a good one, unless the partition is to be given up.
         """
-        if not isinstance(outcome, Complete | Close) or self._negative is None:
+        if not isinstance(outcome, Complete | Close) or not self._negative:
             return outcome
-        error = NegativeAcknowledgmentError(self.key, self._negative.problems)
-        if self._on_negative == "fail":
-            raise error
-        return GiveUp(str(error))
+        if self._negative[0].on_negative == "fail":
+            raise self._error()
+        return GiveUp(str(self._error()))
+
+    def _error(self) -> NegativeAcknowledgmentError:
+        first = self._negative[0]
+        return NegativeAcknowledgmentError(self.key, first.problems, first.remedy)
+
+
+def _names(routing: Routing) -> set[str]:
+    given: object = routing.sinks  # it may have been refused for what it is
+    return set(map(str, given)) if isinstance(given, Mapping) else set()
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two DataFrames are the same question: Spark compares their plans. In doubt they are not."""
+    try:
+        return bool(one.sameSemantics(other))  # type: ignore[attr-defined]
+    except Exception:  # no DataFrames, or of two sessions
+        return False
 
 
 def sink_task(partition: Partition, fence: Fence, store_id: str, key: str) -> SinkTask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -60,6 +60,9 @@ class BlockPlace(Protocol):
     ) -> AbstractContextManager[OpenBlock]:
         """Give a directory to write one block into; ``only`` says at the end which files belong to it."""
 
+    def take_back(self, opened: Collection[OpenBlock]) -> None:
+        """Let the ending not publish these blocks."""
+
     def check_held(self) -> None:
         """Raise if the lease is lost."""
 
@@ -86,13 +89,22 @@ class Delivery:
     timeout: timedelta
     check_keys: bool | None = None
     absorbs: Any = None
+    _opened: list[OpenBlock] = field(default_factory=list)
     _told: list[bool] = field(default_factory=list)
     _rows: dict[str, int] = field(default_factory=dict)
     _dead_letters_stored: int | None = None
     _absorbed: int = 0
 
     def run(self) -> Acknowledgment:
-        """Deliver, and say what became of it."""
+        """Deliver, and say what became of it. When it raises, its blocks are no part of the tenure any more."""
+        try:
+            return self._run()
+        except BaseException:
+            if self._opened:
+                self.lease.take_back(self._opened)
+            raise
+
+    def _run(self) -> Acknowledgment:
         spark = self._session()
         self.routing.check()
         if self.absorbs is not None:
@@ -123,7 +135,7 @@ class Delivery:
 
     def _rows_in(self, block: OpenBlock) -> int:
         """Return how many rows a block has that was finished just now, other threads' blocks or not."""
-        return next(each.rows for each in reversed(self.lease.blocks) if each.address.startswith(f"{block.path}/"))
+        return next(each.rows for each in reversed(self.lease.blocks) if block.holds(each))
 
     def _delivered(self) -> Tally:
         if self.absorbs is not None:
@@ -148,6 +160,7 @@ class Delivery:
         """Write one block. It counts nothing until the lease's ending, so blocks come before all other sinks."""
         sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
+            self._opened.append(block)
             owed.write.format(sink.format).save(block.path)
         self._rows[name] = self._rows_in(block)
 
@@ -164,6 +177,7 @@ class Delivery:
         with self.lease.own_block(
             place.dataset, place.mode, format="json", schema=None, only=lambda: accepted
         ) as block:
+            self._opened.append(block)
             tally = self._pass(flagged, DeadLetterFiles(block.path))
             accepted.update(tally.dead_letter_files)
         self._dead_letters_stored = self._rows_in(block)

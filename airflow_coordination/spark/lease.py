@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -251,7 +251,8 @@ class PartitionLease:
 
         One pass over the records for each block, and one for all other sinks; where there are both, Spark keeps the
         records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
-        Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused.
+        Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused. So it
+        is when this raises: its blocks are taken back until the same records have been brought to the same sinks.
 
         :param records: a DataFrame. It must hold the same records each time it is read.
         :param key: the column that identifies a record, for sinks that take each record's own place.
@@ -276,12 +277,14 @@ class PartitionLease:
         self.check_held()
         routing = Routing(records, key, sinks, drop or {}, dead_letters)
         task = sink_task(self.partition, self.fence, self._coordinator.store.store_id, key)
-        self._coordinator.count_acknowledgment_set()
-        done = Delivery(self, task, routing, timeout, check_keys, absorbs).run()
-        failed = done.accounting.failed
-        self._coordinator.count_acknowledgment(positive=done.positive, expired=done.expired, failed=failed)
-        self.deliveries.add(done, ending)
-        return done
+        delivery = Delivery(self, task, routing, timeout, check_keys, absorbs)
+        return self.deliveries.made(delivery, ending, self._coordinator)
+
+    def take_back(self, opened: Collection[OpenBlock]) -> None:
+        """Let the ending not publish these blocks: their delivery came to no end."""
+        if os.getpid() == self._lease.chain.process:  # as in own_block
+            with self._lock:
+                self._finished = [each for each in self._finished if not any(block.holds(each) for block in opened)]
 
     @property
     def accounting(self) -> Accounting:

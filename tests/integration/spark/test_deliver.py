@@ -188,6 +188,41 @@ def test_s13_data_prepper_s_dead_letters_that_cannot_be_stored_are_failures(deli
     assert done.problems[-1].startswith("dead letters could not be written: OutputError: Cannot write a file: ")
 
 
+@dataclass(frozen=True)
+class Flaky(Journal):
+    """Cannot end its first delivery in the driver, as S3 may not answer for a moment."""
+
+    def accept(self, delivery: str, notes: Sequence[str]) -> None:
+        seen = Path(self.directory) / "seen"
+        if not seen.exists():
+            seen.touch()
+            raise OSError("503 slow down")
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["tried again", "swallowed"])
+def test_d1_the_blocks_of_a_delivery_that_raised_are_not_published(run, store, published, journal, coordinator, again):
+    def main(spark, lease):
+        def deliver():
+            records = spark.range(10).selectExpr("id as k")
+            sinks = {"clean": Publish("clean", mode="append"), "other": Flaky(str(journal))}
+            return lease.deliver(records, "k", sinks)
+
+        with pytest.raises(OSError, match="503 slow down"):
+            deliver()
+        assert lease.blocks == ()
+        assert not again or deliver().positive
+        return Complete()
+
+    run(main)
+    partition = coordinator.partition("p")
+    if not again:
+        assert "a delivery to clean, other raised OSError: 503 slow down" in partition.last_error
+        assert (partition.failures, store.heads(partition.source)) == (1, [])
+        return
+    assert (partition.status, partition.accounting.read) == (PartitionStatus.COMPLETED, 10)
+    assert sorted(row.k for row in published("clean")) == list(range(10))
+
+
 @pytest.mark.parametrize("outcome", [Complete(), Close(HOUR)])
 def test_s13_no_good_ending_after_a_negative_delivery(deliver, journal, coordinator, outcome):
     deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, outcome)

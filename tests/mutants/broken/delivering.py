@@ -190,10 +190,18 @@ MUTANTS = (
     Mutant(
         "a good ending after a negative delivery",
         "spark.deliveries",
-        '        if self._on_negative == "fail":\n            raise error\n',
-        '        if self._on_negative == "fail":\n            return outcome\n',
+        '        if self._negative[0].on_negative == "fail":\n            raise self._error()\n',
+        '        if self._negative[0].on_negative == "fail":\n            return outcome\n',
         "S13: a partition completes although its records did not arrive",
         Tested("tests/unit/spark/test_deliveries.py::test_s13_no_good_ending_after_a_negative_delivery"),
+    ),
+    Mutant(
+        "a delivery that raised is forgotten",
+        "spark.deliveries",
+        "            self.add_raised(error, on_negative, delivery.routing)\n",
+        "",
+        "S13: a function that swallows the error of a delivery completes without its records",
+        Tested("tests/unit/spark/test_deliveries.py::test_d1_what_raises_is_kept_although_its_error_is_swallowed"),
     ),
     Mutant(
         "some of the records that a row stands for are done",
