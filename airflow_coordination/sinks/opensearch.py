@@ -18,6 +18,8 @@ from airflow_coordination.sinks.protocol import Guarantee, SinkTask, SinkWriter
 
 _NOT_IN_NAMES: Final = frozenset(' *?,"<>|/\\#:')
 _OF_OPENSEARCH: Final = frozenset({"_id", "_index", "_routing", "_source", "_version", "_field_names", "_ignored"})
+_BLOCKS: Final = ("read_only", "read_only_allow_delete", "write")
+_NO_PIPELINE: Final = "_none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,14 @@ class OpenSearchSink:
         self._check_columns(columns)
         with self._asked() as client:
             found = client.indices.get(index=self.index, ignore=[404])
-        if found.get("status") == 404:
-            remedy = "Create it with the mapping you want, then run OpenSearchSink(…).setup()"
-            raise InvalidInputError("index", self.index, "does not exist", remedy)
-        if len(found) != 1 or "data_stream" in next(iter(found.values())):
-            problem = "is several indices or a data stream, where a document has no place of its own"
-            raise InvalidInputError("index", self.index, problem, "Give one index, or an alias of one")
-        [about] = found.values()
+            if found.get("status") == 404:
+                remedy = "Create it with the mapping you want, then run OpenSearchSink(…).setup()"
+                raise InvalidInputError("index", self.index, "does not exist", remedy)
+            if len(found) != 1 or "data_stream" in next(iter(found.values())):
+                problem = "is several indices or a data stream, where a document has no place of its own"
+                raise InvalidInputError("index", self.index, problem, "Give one index, or an alias of one")
+            [about] = found.values()
+            self._check_open(client, about.get("settings", {}).get("index", {}))
         self._check_mapping(about.get("mappings", {}))
 
     def open(self, task: SinkTask) -> SinkWriter:
@@ -138,12 +141,29 @@ class OpenSearchSink:
             problem = "is a name that OpenSearch or the fence needs itself"
             raise InvalidInputError("records", wrong[0], problem, "Rename the column, or give other fence_fields=(…)")
 
+    def _check_open(self, client: Any, settings: Mapping[str, Any]) -> None:
+        """Refuse an index that would take no record whatever is in it."""
+        if settings.get("verified_before_close") == "true":
+            raise InvalidInputError("index", self.index, "is closed", f"POST /{self.index}/_open, or give another")
+        blocks = settings.get("blocks", {})
+        if shut := sorted(name for name in _BLOCKS if blocks.get(name) == "true"):
+            problem = f"takes no records: index.blocks.{shut[0]} is set"
+            raise InvalidInputError("index", self.index, problem, "Take the block away, or give another index")
+        for name in ("default_pipeline", "final_pipeline"):
+            pipeline = settings.get(name, _NO_PIPELINE)
+            if pipeline != _NO_PIPELINE and client.ingest.get_pipeline(id=pipeline, ignore=[403, 404]) == {}:
+                problem = f"sends each record through the pipeline {pipeline!r}, which does not exist"
+                raise InvalidInputError("index", self.index, problem, f"Create it, or set index.{name} to another")
+
     def _check_mapping(self, mapping: Mapping[str, Any]) -> None:
         known = mapping.get("properties", {})
         for name, wanted in zip(self.fence_fields, ("keyword", "long"), strict=True):
             if known.get(name, {}).get("type") != wanted:
                 problem = f"has no field {name!r} of the type {wanted}, which tells who wrote a document"
                 raise InvalidInputError("index", self.index, problem, "Run OpenSearchSink(…).setup() once")
+        if mapping.get("_routing", {}).get("required"):
+            problem = "wants a routing with each document, which this sink does not send"
+            raise InvalidInputError("index", self.index, problem, "Give an index without required _routing")
         if set(mapping.get("_source", {})) & {"enabled", "includes", "excludes"}:
             problem = "does not keep the whole _source, in which the fence is looked up"
             raise InvalidInputError("index", self.index, problem, "Give an index that keeps it")

@@ -27,6 +27,8 @@ _DELETED: Final = (
 )
 """To create one beside that memory could give it a version below its token."""
 _TRANSIENT: Final = frozenset({408, 425, 429})
+_OF_THE_INDEX: Final = ("index_closed_exception", "routing_missing_exception", "pipeline with id [")
+"""What 400 also says, to every record: it is closed, it wants a routing, its pipeline is gone."""
 _TOO_LARGE: Final = 413
 _CONFLICT: Final = 409
 
@@ -234,11 +236,12 @@ def _told(item: Any, document: _Document) -> tuple[int, str]:
 def _final(status: int, reason: str) -> Answer:
     """Return what a status means that does not change in a moment.
 
-    Only 400 and 413 are about the record. 403 is a missing right or a full disk, 404 a missing index.
+    Only 400 and 413 are about the record, and not always. 403 is a missing right or a full disk, 404 a missing index.
     """
     if 200 <= status < 300:
         return DELIVERED
-    return refused(reason) if status in (400, _TOO_LARGE) else failed(reason)
+    of_the_record = status in (400, _TOO_LARGE) and not any(each in reason for each in _OF_THE_INDEX)
+    return refused(reason) if of_the_record else failed(reason)
 
 
 def _reason_of(error: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.leases.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
 from airflow_coordination.sinks.protocol import (
     DELIVERED,
@@ -25,6 +26,24 @@ from airflow_coordination.sinks.protocol import (
 
 CONNECT_WITHIN: Final = 10
 """Seconds for one attempt to connect."""
+STATEMENT_WITHIN: Final = 60
+"""Seconds after which the server cancels a statement, or ends a transaction in which nothing happens."""
+_CONNECTION: Final = {
+    "application_name": "airflow-coordination sink",
+    "tcp_user_timeout": str(STATEMENT_WITHIN * 1000),
+    **KEEPALIVES,
+}
+_SETTINGS: Final = {**FIXED, **bounds(STATEMENT_WITHIN)}
+_SET: Final = f"select {', '.join('set_config(%s, %s, true)' for _ in _SETTINGS)}"
+"""Within each transaction: a pooler would drop what is set on the session."""
+_TAKES: Final = """select current_setting('transaction_read_only'),
+    has_any_column_privilege(%s, 'insert') and has_any_column_privilege(%s, 'update'),
+    (select min(a.attname::text) from pg_attribute a join pg_type t on t.oid = a.atttypid
+        where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef
+        and a.attidentity = '' and t.typdefault is null and a.attname::text <> all (%s)
+        and not exists (select 1 from pg_trigger g where g.tgrelid = r.oid and not g.tgisinternal))
+    from (select %s::regclass::oid) as r"""
+"""Triggers may set what is not written."""
 _SUPERSEDED: Final = "a later owner of this partition has written this record already"
 
 
@@ -103,6 +122,7 @@ class PostgresSink:
                 if strange := [name for name in written if name not in names]:
                     problem = f"is no column of {place}"
                     raise InvalidInputError("columns", strange[0], problem, "Name those to write: columns=(…)")
+            self._check_taken(connection, written)
             if key not in written or not self._is_unique(connection, key):
                 problem = f"has no unique constraint on {key!r} alone, so that a record would be there twice"
                 raise InvalidInputError("table", self.table, problem, "Make the key column its primary key, or unique")
@@ -127,8 +147,13 @@ class PostgresSink:
         :raises psycopg.OperationalError: when there is none to be had.
         """
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
-        return psycopg.connect(self.url, connect_timeout=CONNECT_WITHIN, application_name="airflow-coordination sink")
+        given = conninfo_to_dict(self.url)
+        arguments: dict[str, Any] = {**{name: _CONNECTION[name] for name in _CONNECTION.keys() - given}, **ENCODING}
+        connection = psycopg.connect(self.url, connect_timeout=CONNECT_WITHIN, **arguments)
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        return connection
 
     def _connected(self) -> Any:
         import psycopg
@@ -148,6 +173,22 @@ class PostgresSink:
             "select attname from pg_attribute where attrelid = %s and attnum > 0 and not attisdropped", found
         )
         return {name for (name,) in rows}
+
+    def _check_taken(self, connection: Any, written: Sequence[str]) -> None:
+        """Refuse a table that would take no row whatever is in it."""
+        table = self.identifier().as_string(connection)
+        read_only, allowed, *lacking = connection.execute(
+            _TAKES, [table, table, [*written, *self.fence_columns], table]
+        ).fetchone()
+        if read_only == "on":
+            problem = "is on a server, or of a role, that only reads"
+            raise InvalidInputError("table", self.table, problem, "Give the address of the primary")
+        if not allowed:
+            problem = "may not be written by the role of this address"
+            raise InvalidInputError("table", self.table, problem, "Grant it SELECT, INSERT and UPDATE")
+        if lacking[0]:
+            problem = f"has a column {lacking[0]!r} that must not be null, has no default, and is not written"
+            raise InvalidInputError("table", self.table, problem, "Write it, or give it a default")
 
     def _is_unique(self, connection: Any, key: str) -> bool:
         statement = (
@@ -209,6 +250,7 @@ class PostgresWriter:
 
         self._connection = self._connection or self._sink.connect()
         with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(_SET, [text for setting in _SETTINGS.items() for text in setting])
             cursor.executemany(self._statement, rows)
             applied = bool(cursor.rowcount == len(rows))
             if not applied:

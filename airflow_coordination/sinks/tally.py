@@ -14,6 +14,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.sinks.blame import TOLD, alike
+from airflow_coordination.sinks.protocol import MAX_REASON, Answer, AnswerKind
+
+_REASONS = 2
+"""Reasons of refusals that are kept: whether there was one, or several."""
 
 
 class Arrival(NamedTuple):
@@ -37,6 +42,8 @@ class Tally:
     :param errors: the first error of each sink by its number; that of the dead letters under -1.
     :param notes: what each sink's writers said as they were closed.
     :param dead_letter_files: of the accepted tasks.
+    :param reasons: why each sink refused records, without what only one record has; two at most.
+    :param blamed: the sinks whose refusals are their own fault.
     """
 
     owed: list[int]
@@ -47,6 +54,8 @@ class Tally:
     errors: dict[int, str] = field(default_factory=dict)
     notes: dict[int, list[str]] = field(default_factory=dict)
     dead_letter_files: list[str] = field(default_factory=list)
+    reasons: dict[int, list[str]] = field(default_factory=dict)
+    blamed: list[int] = field(default_factory=list)
 
     @property
     def aside(self) -> Arrival:
@@ -56,6 +65,36 @@ class Tally:
     def note_error(self, sink: int, text: str) -> None:
         """Keep the first error of a sink."""
         self.errors.setdefault(sink, text)
+
+    def note_refusals(self, sink: int, answers: Iterable[Answer]) -> None:
+        """Keep for what a sink refuses records."""
+        self.add_reasons(sink, (alike(each.reason) for each in answers if each.kind is AnswerKind.REFUSED))
+
+    def add_reasons(self, sink: int, reasons: Iterable[str]) -> None:
+        """Add to the reasons that are kept of a sink."""
+        known = self.reasons.setdefault(sink, [])
+        for reason in reasons:
+            if reason not in known and len(known) < _REASONS:
+                known.append(reason)
+
+    def blame(self, sink: int, text: str) -> None:
+        """Keep that the refusals of a sink are its own fault."""
+        self.errors[sink] = text
+        if sink not in self.blamed:
+            self.blamed.append(sink)
+
+    def judge(self) -> None:
+        """Make no dead letters where a sink is to blame: not of what it took nothing of, for one reason.
+
+        Called where the counts of all tasks are together. What others refused comes again as well.
+        """
+        for sink, reasons in self.reasons.items():
+            dead = self._counts(sink).dead_lettered
+            if len(reasons) == 1 and dead == self.owed[sink] > 1:
+                self.blame(sink, f"{TOLD}{self.errors[sink]}"[:MAX_REASON])
+        if self.blamed:
+            self.no_dead_letters()
+            self.dead_letter_files = []
 
     def not_safe(self, sink: int) -> None:
         """Take back all that ``sink`` said: it could not be closed."""
@@ -93,6 +132,8 @@ class Tally:
                 "errors": list(self.errors.items()),
                 "notes": list(self.notes.items()),
                 "dead_letter_files": self.dead_letter_files,
+                "reasons": list(self.reasons.items()),
+                "blamed": self.blamed,
             }
         )
 
@@ -101,7 +142,7 @@ class Tally:
         """Return what :meth:`to_json` wrote."""
         document = json.loads(text)
         document["arrivals"] = Counter({Arrival(*arrival): count for *arrival, count in document["arrivals"]})
-        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes")})
+        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes", "reasons")})
 
     def accounting(self, sinks: Sequence[str], reasons: Sequence[str]) -> Accounting:
         """Return the counts under the names of sinks and reasons."""
@@ -142,7 +183,15 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
             total.note_error(sink, text)
         for sink, notes in each.notes.items():
             total.notes.setdefault(sink, []).extend(notes)
+        _add_blame(total, each)
     return total
+
+
+def _add_blame(total: Tally, task: Tally) -> None:
+    for sink, reasons in task.reasons.items():
+        total.add_reasons(sink, reasons)
+    for sink in task.blamed:
+        total.blame(sink, task.errors[sink])
 
 
 def _changed(arrivals: Counter[Arrival], change: Callable[[Arrival], Arrival]) -> Counter[Arrival]:

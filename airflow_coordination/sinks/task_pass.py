@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from airflow_coordination.sinks.blame import TOLD, Refusals
 from airflow_coordination.sinks.dead_letters import LetterPlace, LetterWriter
 from airflow_coordination.sinks.protocol import (
     MAX_REASON,
@@ -68,6 +69,7 @@ class _Attempt:
         self._tally = Tally([0] * len(plan.sinks), [0] * plan.reasons)
         self._writers: dict[int, SinkWriter] = {}
         self._down: dict[int, Answer] = {}
+        self._refusals = [Refusals() for _ in plan.sinks]
         self._dead_letters: LetterWriter | None = None
 
     def run(self, batches: Iterable[Any]) -> Tally:
@@ -144,8 +146,12 @@ class _Attempt:
         if len(answers) != len(bulk):
             answers = [failed(f"the sink answered for {len(answers)} of {len(bulk)} records")] * len(bulk)
         wrong = next((each for each in answers if each.kind is not AnswerKind.DELIVERED), None)
-        if wrong is not None:
+        if wrong is not None and self._refusals[number].are_the_sink_s(answers):
+            answers = [failed(f"{TOLD}{wrong.reason}")] * len(bulk)
+            self._tally.blame(number, answers[0].reason)
+        elif wrong is not None:
             self._tally.note_error(number, wrong.reason)
+            self._tally.note_refusals(number, answers)
         if all(each.kind is AnswerKind.FAILED for each in answers):
             self._down[number] = answers[0]
         return answers

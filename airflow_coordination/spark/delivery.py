@@ -213,7 +213,9 @@ class Delivery:
             aside=None if routing.aside is None else f"dead_letters.where: {routing.aside}"[:MAX_REASON],
         )
         rows = flagged.mapInArrow(one_pass, "summary string").collect()
-        return added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
+        tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
+        tally.judge()
+        return tally
 
     def _acknowledged(self, acks: AcknowledgmentSet, tally: Tally) -> Acknowledgment:
         """Let the acknowledgment set decide; it knows the time."""

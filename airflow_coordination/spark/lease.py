@@ -251,8 +251,8 @@ class PartitionLease:
 
         One pass over the records for each block, and one for all other sinks; where there are both, Spark keeps the
         records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
-        Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused. So it
-        is when this raises: its blocks are taken back until the same records have been brought to the same sinks.
+        Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused; so it
+        is when this raises, which takes its blocks back.
 
         :param records: a DataFrame. It must hold the same records each time it is read.
         :param key: the column that identifies a record, for sinks that take each record's own place.
@@ -292,10 +292,7 @@ class PartitionLease:
         return self.deliveries.accounting
 
     def create_partitions(self, partitions: Iterable[object]) -> Created:
-        """Create partitions of this source, such as those that come after this one.
-
-        Raises what :meth:`SourceCoordinator.create_partitions` raises, and ``PartitionNotOwnedError``.
-        """
+        """Create partitions of this source, as :meth:`SourceCoordinator.create_partitions` does, while it is held."""
         self.check_held()
         return self._coordinator.create_partitions(partitions)
 

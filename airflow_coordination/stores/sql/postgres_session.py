@@ -10,6 +10,7 @@ from typing import Any, Final
 from psycopg import pq
 
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.history_retention import OPTION
@@ -19,21 +20,7 @@ from airflow_coordination.stores.sql.names import check_name, quote_name
 OWN: Final = ("connect_timeout", "statement_timeout", "pool_size", "schema", OPTION)
 """What the query of a URL may hold beside what libpq knows."""
 
-_FIXED: Final = {
-    "synchronous_commit": "on",
-    "default_transaction_isolation": "read committed",
-    "plan_cache_mode": "force_generic_plan",
-    "jit": "off",
-}
-"""Set on each connection, because a role or a database may say otherwise: S4 needs the first, the steps the second."""
-
-_DEFAULTS: Final = {
-    "application_name": "airflow-coordination",
-    "keepalives": "1",
-    "keepalives_idle": "30",
-    "keepalives_interval": "10",
-    "keepalives_count": "3",
-}
+_DEFAULTS: Final = {"application_name": "airflow-coordination", **KEEPALIVES}
 _REFUSED: Final = {
     "tcp_user_timeout": "Give statement_timeout, which sets it",
     "client_encoding": "Leave it out; it is always UTF8",
@@ -45,7 +32,7 @@ _SCHEMA: Final = re.compile(r"(?!pg_|information_schema$|\$user$).+")
 _LOOK: Final = f"""SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_schema(),
     (SELECT n.nspname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         WHERE c.oid = pg_catalog.to_regclass('{META}')),
-    {", ".join(f"pg_catalog.current_setting('{name}')" for name in _FIXED)}"""
+    {", ".join(f"pg_catalog.current_setting('{name}')" for name in FIXED)}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +62,7 @@ def session_of(url: DatabaseUrl, *, connect_seconds: float, statement_seconds: f
     for name in given.keys() & _REFUSED.keys():
         raise SettingsError(f"store.{name}", given[name], "is set by this package", _REFUSED[name])
     schema = _schema(given.get("schema"))
-    milliseconds = int(statement_seconds * 1000)
-    ours = {"statement_timeout": milliseconds, "idle_in_transaction_session_timeout": milliseconds, **_FIXED}
+    ours = {**bounds(statement_seconds), **FIXED}
     if schema is not None:
         ours["search_path"] = quote_name(schema)
     options = given.get("options", "")
@@ -84,7 +70,7 @@ def session_of(url: DatabaseUrl, *, connect_seconds: float, statement_seconds: f
     arguments = {
         **{name: value for name, value in _DEFAULTS.items() if name not in given},
         "connect_timeout": max(2, round(connect_seconds)),
-        "client_encoding": "utf8",
+        **ENCODING,
         "options": " ".join([options, *(f"-c {name}={_escaped(str(value))}" for name, value in ours.items())]).strip(),
         "tcp_user_timeout": int(answer_seconds * 1000),
     }
@@ -106,7 +92,7 @@ def check_session(connection: Any, session: Session, where: str) -> None:
         problem = "is behind a connection pooler (PgBouncer or another), which keeps our settings from the server"
         remedy = "Give the address of the server itself; each process of ours keeps at most pool_size connections"
         raise SettingsError("store", where, problem, remedy)
-    for (name, wanted), value in zip(_FIXED.items(), settings, strict=True):
+    for (name, wanted), value in zip(FIXED.items(), settings, strict=True):
         if value != wanted:
             problem = f"is a server where {name} is {value!r} although we set it to {wanted!r}"
             raise SettingsError("store", where, problem, "Look what sets it at log-in, an extension or a proxy")

@@ -155,6 +155,48 @@ def test_s13_an_index_that_takes_nothing_now_is_nobody_s_record(sink, database, 
     assert "cluster_block_exception" in answers[0].reason
 
 
+@pytest.fixture
+def closed(opensearch_node, database):
+    """Return a function that makes an index which takes no record whatever is in it."""
+    names = []
+
+    def made(body: dict, *, close: bool = False) -> OpenSearchSink:
+        sink = OpenSearchSink(opensearch_node, f"closed-{uuid4().hex}", retry_for=SOON)
+        names.append(sink.index)
+        database.indices.create(index=sink.index, body=body)
+        sink.setup()
+        if close:
+            database.indices.close(index=sink.index)
+        return sink
+
+    yield made
+    database.indices.delete(index=",".join(names))
+
+
+@pytest.mark.parametrize(
+    ("body", "close", "problem"),
+    [
+        ({}, True, "is closed. POST /closed-.*/_open, or give another"),
+        ({"mappings": {"_routing": {"required": True}}}, False, "wants a routing with each document"),
+        ({"settings": {"index.default_pipeline": "gone"}}, False, "through the pipeline 'gone', which does not exist"),
+        ({"settings": {"index.final_pipeline": "gone"}}, False, "Create it, or set index.final_pipeline to another"),
+    ],
+    ids=["closed", "routing", "pipeline", "last pipeline"],
+)
+def test_d6_what_an_index_answers_to_every_record_is_no_record_s_fault(closed, body, close, problem):
+    """Said before a record is read; while they are written not one of them becomes a dead letter."""
+    sink = closed(body, close=close)
+    with pytest.raises(InvalidInputError, match=problem):
+        sink.check(["id", "value"], "id")
+    assert kinds(deliver(sink, one("x"))) == [FAILED]
+
+
+def test_d6_an_index_whose_writing_is_blocked_is_said_before_a_record_is_read(closed, database):
+    sink = closed({"settings": {"index.blocks.write": True}})
+    with pytest.raises(InvalidInputError, match=r"takes no records: index.blocks.write is set. Take the block away"):
+        sink.check(["id", "value"], "id")
+
+
 def test_s13_a_node_that_is_away_is_no_refusal():
     sink = OpenSearchSink(f"http://127.0.0.1:{free_port()}", "flights", retry_for=SOON)
     assert kinds(deliver(sink, [*one("x"), *one("x", 2)])) == [FAILED] * 2

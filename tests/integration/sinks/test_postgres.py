@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
 
 import psycopg
 import pyarrow as pa
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import without_known
@@ -135,6 +137,11 @@ def test_setting_up_twice_changes_nothing(sink):
             ["id", "value"],
             "has no unique constraint on 'id' alone",
         ),
+        (
+            "alter table flights add column carrier text not null",
+            ["id", "value"],
+            "has a column 'carrier' that must not be null, has no default, and is not written. Write it, or give it",
+        ),
         ("select 1", ["id", "value", "extra"], r"columns='extra': is no column of the table flights\. Name those"),
     ],
 )
@@ -142,6 +149,60 @@ def test_a_table_that_does_not_fit(sink, database, change, columns, problem):
     database.execute(change)
     with pytest.raises(InvalidInputError, match=problem):
         sink.check(columns, "id")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "add column carrier text not null default 'UA'",
+        "add column number bigint not null generated always as identity",
+        "add column twice text not null generated always as (coalesce(value, '') || '2') stored",
+    ],
+)
+def test_d6_columns_that_fill_themselves_need_not_be_written(sink, database, stored, change):
+    database.execute(f"alter table flights {change}")
+    sink.check(["id", "value"], "id")
+    assert kinds(deliver(sink, [{"id": 1, "value": "x"}])) == [AnswerKind.DELIVERED]
+    assert stored() == {1: "x"}
+
+
+def test_d6_a_table_that_takes_nothing_is_refused_before_a_record_is_read(sink, url, database):
+    database.execute("create role reader login; grant select on flights to reader")
+    try:
+        reader = replace(sink, url=make_conninfo(url, user="reader"))
+        with pytest.raises(InvalidInputError, match=r"may not be written by the role .* Grant it SELECT, INSERT and"):
+            reader.check(["id", "value"], "id")
+        only = replace(sink, url=make_conninfo(url, options="-c default_transaction_read_only=on"))
+        with pytest.raises(InvalidInputError, match=r"is on a server, or of a role, that only reads. Give the address"):
+            only.check(["id", "value"], "id")
+    finally:
+        database.execute("drop owned by reader; drop role reader")
+
+
+def test_d4_each_transaction_has_the_settings_of_a_store_whatever_the_role_says(sink, url, database):
+    """What is acknowledged survives an immediate restart; a pooler in between has no say."""
+    database.execute(
+        "create table seen (setting text, value text);"
+        "create function look() returns trigger language plpgsql as $$ begin"
+        " insert into seen select name, setting from pg_settings where name = any (array["
+        "'synchronous_commit', 'transaction_isolation', 'plan_cache_mode', 'jit', 'statement_timeout',"
+        "'idle_in_transaction_session_timeout', 'client_encoding', 'application_name']);"
+        " return new; end $$;"
+        "create trigger look before insert on flights for each row execute function look()"
+    )
+    off = "-c synchronous_commit=off -c default_transaction_isolation=serializable -c jit=on -c statement_timeout=0"
+    told = replace(sink, url=make_conninfo(url, options=off, client_encoding="latin1", application_name="mine"))
+    assert kinds(deliver(told, [{"id": 1, "value": "Łódź"}])) == [AnswerKind.DELIVERED]
+    assert dict(database.execute("select * from seen").fetchall()) == {
+        "synchronous_commit": "on",
+        "transaction_isolation": "read committed",
+        "plan_cache_mode": "force_generic_plan",
+        "jit": "off",
+        "statement_timeout": "60000",
+        "idle_in_transaction_session_timeout": "60000",
+        "client_encoding": "UTF8",
+        "application_name": "mine",
+    }
 
 
 def test_only_the_columns_that_are_named_are_written(sink, url, stored):

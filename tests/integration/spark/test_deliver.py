@@ -22,6 +22,7 @@ from airflow_coordination.spark import (
     Complete,
     DataPrepperDeadLetters,
     DeadLetters,
+    DeleteObjects,
     FileSink,
     PostgresSink,
     Publish,
@@ -327,6 +328,23 @@ def test_s13_what_a_sink_refuses_is_a_dead_letter(deliver, published, journal, c
         ("6", "search", "400 mapping error", {"k": 6, "v": "v"}),
     ]
     assert len(published("clean")) == 10
+
+
+def test_d6_what_a_sink_refuses_every_record_for_acknowledges_nothing(deliver, journal, tmp_path, coordinator):
+    """An index that somebody closed: its answers are no dead letters, and the input is not deleted."""
+    source, letters = tmp_path / "in.csv", tmp_path / "dlq"
+    source.write_text("1")
+    then = DeleteObjects(str(source))
+    sinks = {"search": Journal(str(journal), refuses=tuple(range(10)))}
+    place = DataPrepperDeadLetters(str(letters))
+    done = deliver(ROWS, sinks, Complete(then=then), dead_letters=place)["done"]
+    assert (done.positive, done.accounting.failed, done.accounting.dead_lettered) == (False, 10, 0)
+    assert done.problems == (
+        "sink 'search' failed for 10 record(s), first: it refuses every record for one reason, which is no record's "
+        "fault: 400 mapping error",
+    )
+    assert (coordinator.partition("p").failures, source.exists()) == (1, True)
+    assert list(letters.rglob("*.json")) == []
 
 
 def test_s13_without_refusals_there_are_no_dead_letters_and_all_is_well(deliver, journal, coordinator):

@@ -32,6 +32,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.script: list[int | str] = []
+        self.most = 1_000
         self.taken: list[dict] = []
         self.requests: list[dict] = []
         self.released = threading.Event()
@@ -71,6 +72,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _judge(self, records: list[dict]) -> int:
+        if len(records) > self.server.most:
+            return 413
         return 422 if any(record.get("value") == "bad" for record in records) else 201
 
     def log_message(self, *_) -> None:
@@ -143,6 +146,13 @@ def test_the_records_that_are_to_blame_are_found(server, sink):
     answers = deliver(sink, [*records, {"id": 100, "value": float("nan")}])
     assert [number for number, answer in enumerate(answers) if answer.kind is AnswerKind.REFUSED] == [3, 90, 100]
     assert (len(server.taken), answers[3].reason) == (98, "422 Unprocessable Entity: it says why")
+
+
+def test_small_x9_a_bulk_that_is_too_large_is_halved_until_it_fits(server, sink):
+    server.most = 3
+    answers = deliver(sink, [{"id": number, "value": "x"} for number in range(10)])
+    assert [answer.kind for answer in answers] == [AnswerKind.DELIVERED] * 10
+    assert [record["id"] for record in server.taken] == list(range(10))
 
 
 def test_a_bulk_whose_answer_was_lost_is_there_twice(server, sink):

@@ -10,7 +10,16 @@ import pyarrow as pa
 import pytest
 
 from airflow_coordination.acknowledgments import Accounting, SinkCounts
-from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
+from airflow_coordination.sinks import (
+    DELIVERED,
+    Answer,
+    DataPrepperDeadLetters,
+    Guarantee,
+    Record,
+    SinkTask,
+    failed,
+    refused,
+)
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import TaskPass
@@ -63,6 +72,10 @@ def run(*batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None, aside=Non
     accounting = tally.accounting(names, [f"r{n}" for n in range(reasons)])
     assert accounting.imbalances() == []
     return accounting, tally
+
+
+def letters(directory) -> DeadLetterFiles:
+    return DeadLetterFiles(str(directory))
 
 
 ALL, NONE = [True] * 4, [False] * 4
@@ -140,6 +153,62 @@ def test_s13_a_sink_that_is_away_makes_no_dead_letters(tmp_path):
     found, tally = run(batch(range(4), ALL), sinks=sinks, dead_letters=DeadLetterFiles(str(tmp_path)))
     assert (found.failed, tally.dead_letter_files, tally.errors) == (4, [], {0: "429"})
     assert sinks[0].bulks == [[0, 1]], "after its patience is over it is not asked for every further bulk"
+
+
+def told(value: str) -> Answer:
+    """What OpenSearch says of one record: its own value is in it."""
+    return refused(f"400 failed to parse field [value] of type [date] in document's id '{value}'. Preview: '{value}x'")
+
+
+@pytest.mark.parametrize("size", [10, 1], ids=["a whole bulk", "ten bulks of one"])
+@pytest.mark.parametrize("place", [DeadLetterFiles, DataPrepperDeadLetters])
+def test_d6_what_every_record_is_refused_for_is_the_sink_s_fault(tmp_path, size, place):
+    """It took the first 20; the index was closed then. Nothing becomes a dead letter, and it is asked no more."""
+    closed = Collecting(answers={each: told(str(each)) for each in range(20, 40)}, bulk_records=size)
+    other = Collecting(answers={3: refused("bad date")})
+    where = place(str(tmp_path))
+    found, tally = run(batch(range(40), [True] * 40, [True] * 40), sinks=[closed, other], dead_letters=where)
+    assert (found.failed + found.dead_lettered, found.sinks["s0"].delivered) == (21, 20)
+    assert sum(map(len, closed.bulks)) == 30
+    assert tally.errors[0].startswith("it refuses every record for one reason, which is no record's fault: 400 failed")
+    tally.judge()
+    found = tally.accounting(["s0", "s1"], [])
+    assert (found.failed, found.dead_lettered, tally.dead_letter_files) == (21, 0, [])
+    assert found.imbalances() == []
+
+
+def test_d6_a_sink_that_took_nothing_for_one_reason_is_to_blame_however_few_records_there_are(tmp_path):
+    tallies = []
+    for start in (0, 2):
+        sink = Collecting(answers={each: told(str(each)) for each in range(4)})
+        tallies.append(run(batch(range(start, start + 2), [True] * 2), sinks=[sink], dead_letters=letters(tmp_path))[1])
+    assert [each.accounting(["s0"], []).dead_lettered for each in tallies] == [2, 2]
+    total = added_up(tallies, 1, 0)
+    total.judge()
+    assert (total.accounting(["s0"], []).failed, total.dead_letter_files) == (4, [])
+    assert total.errors[0].startswith("it refuses every record for one reason, which is no record's fault: 400 failed")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {0: told("0")},
+        {each: told(str(each)) for each in range(99)},
+        {each: refused(f"bad {'date' if each else 'number'}") for each in range(100)},
+    ],
+    ids=["one of all", "all but one", "two reasons"],
+)
+def test_d6_what_is_refused_for_itself_is_a_dead_letter(tmp_path, answers):
+    sink = Collecting(answers=answers, bulk_records=100)
+    found, tally = run(batch(range(100), [True] * 100), sinks=[sink], dead_letters=letters(tmp_path))
+    tally.judge()
+    assert (found.failed, found.dead_lettered, len(tally.dead_letter_files)) == (0, len(answers), 1)
+
+
+def test_d6_one_record_alone_tells_nothing_about_its_sink(tmp_path):
+    found, tally = run(batch([7], [True]), sinks=[Collecting({7: told("7")})], dead_letters=letters(tmp_path))
+    tally.judge()
+    assert (found.dead_lettered, len(tally.dead_letter_files)) == (1, 1)
 
 
 def test_s13_fewer_answers_than_records_are_none():
