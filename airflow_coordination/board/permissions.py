@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -14,12 +14,18 @@ from airflow.models.team import Team
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
+_NO_DAG: Final = "(any other DAG)"
+"""An id that no DAG can have: an auth manager that grants DAGs one by one says yes to it only where it grants all.
+
+A question without an id is another one: FAB answers it by the role alone, and asks for no DAG at all.
+"""
+
 
 class Permissions:
     """What one user may do, asked of Airflow's auth manager (docs/decisions/0034).
 
     An auth manager may say yes to a DAG that does not exist, and knows a DAG's team only when it is told. So both are
-    looked up first, once for all DAGs of a request.
+    looked up first, once for all DAGs of a request. What no DAG holds is theirs who may edit every DAG.
 
     :param user: who asks.
     :param dags: the DAGs that will be asked about.
@@ -49,7 +55,7 @@ class Permissions:
     def _may_edit_all(self) -> bool:
         """Whether the user may edit every DAG that there is or will be, in every team: what no DAG holds is theirs."""
         teams = (None, *sorted(Team.get_all_team_names()))
-        return all(self._is_authorized("PUT", DagDetails(team_name=team)) for team in teams)
+        return all(self._is_authorized("PUT", DagDetails(id=_NO_DAG, team_name=team)) for team in teams)
 
     def _is_authorized(self, method: Any, details: DagDetails) -> bool:
         return get_auth_manager().is_authorized_dag(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,9 @@ from fastapi.testclient import TestClient
 from airflow_coordination.board import counting
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
+from tests.integration.board.auth_managers import OPEN_DAG, SIMPLE, TEAM_DAG, Tokens, users_of
 
-TEAM_DAG, OPEN_DAG = "board_team_dag", "board_open_dag"
+__all__ = ["OPEN_DAG", "OURS", "TEAM_DAG"]
 OURS = {"X-Coordination-Action": "1"}
 """What our page sends with what changes something."""
 
@@ -45,16 +46,17 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "PATIENCE", 30.0)
 
 
-@pytest.fixture(scope="session")
-def token() -> Callable[[str, list[str]], str]:
-    """Return what makes the token of a role in some teams."""
-    from airflow.api_fastapi.app import create_auth_manager
-    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+@pytest.fixture(scope="module")
+def auth_manager() -> str:
+    """Airflow's auth manager; a module may ask for each of them."""
+    return SIMPLE
 
-    manager = create_auth_manager()
-    return lambda role, teams: manager.generate_jwt(
-        SimpleAuthManagerUser(username=f"{role}-of-{teams}", role=role, teams=teams)
-    )
+
+@pytest.fixture(scope="module")
+def token(auth_manager: str, airflow_database: None) -> Iterator[Tokens]:
+    """Return what makes the token of a role in some teams."""
+    with users_of(auth_manager) as tokens:
+        yield tokens
 
 
 @pytest.fixture
