@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from airflow_coordination.board import acting, pausing, reading
@@ -31,6 +32,7 @@ from airflow_coordination.board.source_models import SourceAccounting, SourceDet
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.names import storable
 from airflow_coordination.monitoring.selection import Filter
 
 MOST_ROWS: Final = 1_000
@@ -177,6 +179,7 @@ def create_app() -> FastAPI:
     app.exception_handler(MayNotActError)(_forbidden)
     app.exception_handler(StoreDoesNotAnswerError)(_unavailable)
     app.exception_handler(InvalidInputError)(_refused)
+    app.exception_handler(RequestValidationError)(_not_understood)
     return app
 
 
@@ -200,4 +203,11 @@ def _unavailable(request: Request, error: Exception) -> JSONResponse:
 
 
 def _refused(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"detail": str(error)}, 422)
+    return JSONResponse({"detail": storable(error)}, 422)
+
+
+def _not_understood(request: Request, error: Exception) -> JSONResponse:
+    """Say which field is wrong, without what was sent: it may be what JSON or UTF-8 cannot hold."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    said = [{"loc": [storable(part) for part in one["loc"]], "msg": storable(one["msg"])} for one in found]
+    return JSONResponse({"detail": said}, 422)

@@ -83,10 +83,9 @@ def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccou
     :raises NotVisibleError: when the user does not see such a source.
     :raises StoreDoesNotAnswerError: when the store does not.
     """
-    prefix, name, _ = split_source(source)
     with open_visible(user, connection, source) as (store, seen):
         found = coordinator_of(user, store, seen).accounting()
-        typed = remedies.command("accounting", name, prefix=prefix)
+        typed = remedies.about("accounting", source)
         counts = count_views(found) if found.partitions else []
         return Read(SourceAccounting(partitions=found.partitions, accounting=counts, typed=typed), store.now())
 

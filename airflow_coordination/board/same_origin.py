@@ -28,13 +28,21 @@ def _check(
     if sender is not None:  # the browser's own word, which no page can change
         if sender != "same-origin":
             raise HTTPException(403, _REFUSED.format(f"the browser calls its sender {sender}"))
-    elif (origin := request.headers.get("origin")) is not None and urlsplit(origin).netloc not in _here(request):
+    elif (origin := request.headers.get("origin")) is not None and _place(origin) not in _here(request):
         raise HTTPException(403, _REFUSED.format("its origin is another one"))
+
+
+def _place(url: str) -> str:
+    """Return host and port of an address; nothing where it is none."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
 
 
 def _here(request: Request) -> set[str]:
     """Return where this page is, as the browser knows it: a proxy may have changed what the request says."""
-    configured = urlsplit(conf.get("api", "base_url", fallback="") or "").netloc
+    configured = _place(conf.get("api", "base_url", fallback="") or "")
     return {place for place in (request.headers.get("host"), configured) if place}
 
 
