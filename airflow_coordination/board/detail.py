@@ -73,14 +73,9 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             pausing=pausing.offered(user, store, seen),
             left_to_do=len(left),
             looked_at_all_left=len(left) < LEFT,
-            finishing=_finishing(source),
+            finishing=remedies.about(remedies.shell_of(store), "finish-actions", source),
         )
         return Read(body, held.now)
-
-
-def _finishing(source: str) -> str:
-    prefix, name, _ = split_source(source)
-    return remedies.command("finish-actions", name, prefix=prefix)
 
 
 def _pace(known: Lately, outlook: Outlook) -> PaceView | None:

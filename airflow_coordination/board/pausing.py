@@ -34,7 +34,8 @@ def offered(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> Offer
     if not seen.may_act or not hasattr(store, "set_pause"):
         return None
     action = "resume" if coordinator_of(user, store, seen).current_pause().paused else "pause"
-    return Offer(action=action, does=_DOES[action], typed=remedies.about(action, seen.identifier))
+    typed = remedies.about(remedies.shell_of(store), action, seen.identifier)
+    return Offer(action=action, does=_DOES[action], typed=typed)
 
 
 def dry_run(user: BaseUser, asked: PauseDryRunRequest) -> PauseDryRunResult:

@@ -18,6 +18,7 @@ from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.names import check_key, split_source
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
@@ -64,9 +65,8 @@ def page(
         found, following = listed(coordinator_of(user, store, seen), chosen, after, limit, ROWS)
         now = store.now()
         shown = [row(each, now) for each in found]
-        return Read(
-            PartitionPage(typed=_typed(source, chosen), offers=offers(seen), partitions=shown, after=following), now
-        )
+        typed, offered = _typed(store, source, chosen), offers(store, seen)
+        return Read(PartitionPage(typed=typed, offers=offered, partitions=shown, after=following), now)
 
 
 def tiles(user: BaseUser, connection: str, source: str, chosen: Filter, after: str | None) -> Read[TilesPage]:
@@ -85,14 +85,15 @@ def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccou
     """
     with open_visible(user, connection, source) as (store, seen):
         found = coordinator_of(user, store, seen).accounting()
-        typed = remedies.about("accounting", source)
+        typed = remedies.about(remedies.shell_of(store), "accounting", source)
         counts = count_views(found) if found.partitions else []
         return Read(SourceAccounting(partitions=found.partitions, accounting=counts, typed=typed), store.now())
 
 
-def _typed(source: str, chosen: Filter) -> str:
+def _typed(store: PartitionStore, source: str, chosen: Filter) -> str:
     prefix, name, _ = split_source(source)
     return remedies.listing(
+        remedies.shell_of(store),
         name,
         prefix,
         status=chosen.state,

@@ -127,18 +127,18 @@ def _address(value: object) -> str | None:
     return text if text.startswith(("http://", "https://")) else None
 
 
-def offers(seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
+def offers(store: PartitionStore, seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
     """Return what the user may do to a partition, or to any; nothing where the user may not act."""
     if not seen.may_act:
         return []
     return [
-        Offer(action=action, does=does, typed=_typed(action, seen, partition))
+        Offer(action=action, does=does, typed=_typed(store, action, seen, partition))
         for action, does in offered(partition).items()
     ]
 
 
-def _typed(action: Action, seen: VisibleSource, partition: Partition | None) -> str | None:
-    return remedies.about(action.value, seen.identifier, partition.key) if partition else None
+def _typed(store: PartitionStore, action: Action, seen: VisibleSource, partition: Partition | None) -> str | None:
+    return remedies.about(remedies.shell_of(store), action.value, seen.identifier, partition.key) if partition else None
 
 
 def partition_view(
@@ -148,8 +148,8 @@ def partition_view(
     return PartitionView(
         summary=row(found, now),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
-        offers=offers(seen, found),
-        typed=remedies.about("explain", found.source, found.key),
+        offers=offers(store, seen, found),
+        typed=remedies.about(remedies.shell_of(store), "explain", found.source, found.key),
         priority=found.priority,
         fence=str(found.fence) if found.fence else None,
         max_lost_leases=found.max_lost_leases,

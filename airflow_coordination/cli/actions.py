@@ -15,6 +15,7 @@ from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.cli.selection import selected, sentence
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
 from airflow_coordination.monitoring.summaries import summary
@@ -46,7 +47,7 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
         fit = _told(partitions, lambda partition: coordinator.check_action(action, partition))
         say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
         return int(fit < len(partitions))
-    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?")):
+    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?", context.store)):
         say("Nothing was changed.")
         return 0
     by = args.by or account()
@@ -109,12 +110,13 @@ def _aloud() -> Iterator[None]:
         log.propagate = before[1]
 
 
-def confirmed(question: str) -> bool:
-    """Ask on a terminal.
+def confirmed(question: str, store: PartitionStore) -> bool:
+    """Ask on a terminal, naming the store that would be changed.
 
     :raises SettingsError: where there is nobody to ask.
     """
     if not sys.stdin.isatty():
         raise SettingsError("--yes", False, "is needed where there is no terminal to ask on", "Add --yes, or --dry-run")
+    say(f"The store is {store.description}.")
     say(f"{question} [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -34,7 +34,7 @@ def clean_up(context: CommandContext, args: Namespace) -> None:
         say(f"Dry run: would clean up {about}. Nothing was changed.")
         return
     again = "Whoever names one of them as a partition creates it anew."
-    if found.keys and not args.yes and not confirmed(f"Clean up {about}? {again}"):
+    if found.keys and not args.yes and not confirmed(f"Clean up {about}? {again}", context.store):
         say("Nothing was changed.")
         return
     done = every(dry_run=False) if found.keys else found

@@ -51,7 +51,7 @@ def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespa
     if args.dry_run:
         say(f"Dry run: would forget {len(found)} note(s). Nothing was changed.")
         return 0
-    if not args.yes and not confirmed(f"Forget {len(found)} note(s) without doing what they say?"):
+    if not args.yes and not confirmed(f"Forget {len(found)} note(s) without doing what they say?", coordinator.store):
         say("Nothing was changed.")
         return 0
     by = args.by or account()

@@ -12,7 +12,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.moving import told_different
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.sources.errors import wrapped
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, read_leases
 from airflow_coordination.sources.kinesis.listing import connect, default_client
@@ -39,14 +39,14 @@ def import_kcl(context: CommandContext, args: Namespace) -> int:
     if args.dry_run:
         say(f"Dry run: would take them over into {where}. Nothing was changed.")
         return 0
-    if not args.yes and not confirmed(f"Take {len(plan)} shard(s) over into {where}?"):
+    if not args.yes and not confirmed(f"Take {len(plan)} shard(s) over into {where}?", context.store):
         say("Nothing was changed.")
         return 0
     done = take_over(coordinator, plan, args.by or account(), args.table)
     say(f"Done: {done.here} of {len(plan)} shard(s) go on here.")
     told_different(done)
     _check_still(leases, read_leases(tables, args.table), "What it reads from now on is read again here")
-    resume = command("resume", args.source, prefix=args.partition_prefix)
+    resume = typed(coordinator, "resume")
     say(f"The source is paused. When its DAG has KinesisShards for these streams, let it go on: {resume}")
     return int(bool(done.different))
 

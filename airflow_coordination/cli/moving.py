@@ -13,7 +13,7 @@ from airflow_coordination.cli.actions import confirmed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.input_errors import shown
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.settling_in import Moved
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export
@@ -42,14 +42,14 @@ def import_source(context: CommandContext, args: Namespace) -> int:
     if args.dry_run:
         say(f"Dry run: would import them into {context.store.description}. Nothing was changed.")
         return 0
-    if not args.yes and not confirmed(f"Import {about} into {context.store.description}?"):
+    if not args.yes and not confirmed(f"Import {about} into {context.store.description}?", context.store):
         say("Nothing was changed.")
         return 0
     with _progress("Imported", count) as told:
         done = import_(coordinator, found, args.by or account(), told)
     say(f"Done: {done.here} of {count} partition(s) go on here.")
     told_different(done)
-    resume = command("resume", heading.source, prefix=heading.partition_prefix)
+    resume = typed(coordinator, "resume")
     say(f"The source is paused here. When its DAGs use this store, let it go on: {resume}")
     return int(bool(done.different))
 

@@ -36,7 +36,7 @@ def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
     if args.dry_run:
         say(f"Dry run: would {verb} source {args.source}. Nothing was changed.")
         return
-    if not args.yes and not confirmed(f"{verb} source {args.source}?"):
+    if not args.yes and not confirmed(f"{verb} source {args.source}?", context.store):
         say("Nothing was changed.")
         return
     now = (coordinator.pause if paused else coordinator.resume)(args.by or account(), args.why, seen.pause)

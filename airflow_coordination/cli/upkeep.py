@@ -34,7 +34,9 @@ def purge(context: CommandContext, args: Namespace) -> None:
     if args.dry_run:
         say(f"Dry run: would purge {found} {about}. Nothing was changed.")
         return
-    if not args.yes and not confirmed(f"Purge {found} {about}? Suppliers that still name them create them anew."):
+    if not args.yes and not confirmed(
+        f"Purge {found} {about}? Suppliers that still name them create them anew.", context.store
+    ):
         say("Nothing was changed.")
         return
     done = portions(False)
@@ -73,7 +75,7 @@ def new_id(context: CommandContext, args: Namespace) -> None:
     question = (
         f"Is the store at {store.description} a copy of another one, and shall get an id of its own in place of {old}?"
     )
-    if not args.yes and not confirmed(question):
+    if not args.yes and not confirmed(question, store):
         say("Nothing was changed.")
         return
     say(f"Done: store {old} at {store.description} is {store.new_id()} now.")

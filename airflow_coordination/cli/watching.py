@@ -16,6 +16,7 @@ from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
 from airflow_coordination.leases.explaining.wording import holder, span
 from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.monitoring.owners import Holding, Owners, owners
 from airflow_coordination.monitoring.progress import Pace, Progress
 from airflow_coordination.monitoring.throughput import lately
@@ -74,7 +75,7 @@ def watch(context: CommandContext, args: Namespace) -> None:
     looks = watcher.looks(args.interval, args.looks)
     with suppress(KeyboardInterrupt):
         if sys.stdout.isatty():
-            _draw(looks, args.source, lambda: _held(watcher.coordinator))
+            _draw(looks, args.source, lambda: _held(watcher.coordinator), typed(watcher.coordinator, "owners"))
         else:
             for look in looks:
                 print(look, flush=True)
@@ -86,7 +87,9 @@ def _held(coordinator: SourceCoordinator) -> Owners:
     return owners(coordinator.store, identifier, OWNERS)
 
 
-def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: Callable[[], Owners]) -> None:
+def _draw(
+    looks: Iterator[Progress | StoreUnavailableError], source: str, held: Callable[[], Owners], more: str
+) -> None:
     """Draw a bar, the words, which a narrow terminal wraps, and the owners; in an outage bar and owners stay."""
     from rich.console import Console, Group
     from rich.live import Live
@@ -101,12 +104,12 @@ def _draw(looks: Iterator[Progress | StoreUnavailableError], source: str, held: 
             if isinstance(look, Progress):
                 bar.update(look.outlook.completed, look.total or 1)
                 with suppress(StoreUnavailableError):  # the next look says it
-                    whose = _table(held())
+                    whose = _table(held(), more)
             live.update(Group(Padding(bar, 0), Text(escape(f"{source}: {look}")), whose), refresh=True)
 
 
-def _table(page: Owners) -> RenderableType:
-    """Return a line for each of the first few who hold something, and whether there are more."""
+def _table(page: Owners, more: str) -> RenderableType:
+    """Return a line for each of the first few who hold something, and the command that names those left out."""
     from rich.table import Table
     from rich.text import Text
 
@@ -114,7 +117,7 @@ def _table(page: Owners) -> RenderableType:
     for held in page.held:
         table.add_row(*(Text(escape(text)) for text in (held.key, holder(held.owner), _left(held))))
     if page.after is not None:
-        table.add_row(Text("…"), Text("and others: airflow coordination owners"))
+        table.add_row(Text("…"), Text(f"and others: {more}"))
     return table
 
 

@@ -29,6 +29,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.metrics import Metrics
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.remedies import opened_by
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.stores import StoreConfig, open_store
 
@@ -106,7 +107,9 @@ class CoordinationHook(BaseHook):
         """
         check_executor(self.connection.store)
         with _opening:
-            return _opened(os.getpid(), self.connection.store, self.connection.embedded, self.connection.amazon)
+            store = _opened(os.getpid(), self.connection.store, self.connection.embedded, self.connection.amazon)
+            opened_by(store, self.coordination_conn_id)
+            return store
 
     def coordinator(
         self,

@@ -15,7 +15,7 @@ from airflow_coordination.leases.errors import (
     StoreUnavailableError,
     shown,
 )
-from airflow_coordination.leases.remedies import about
+from airflow_coordination.leases.remedies import AIRFLOW, Shell, about
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -33,17 +33,21 @@ class PartitionFailedError(CoordinationError):
     :param reason: what failed.
     :param available_at: when it can be acquired again, ``None`` when it is parked.
     :param source: the stored identifier of its source, for the command that a person may type.
+    :param shell: how commands reach its store.
     """
 
-    def __init__(self, key: str, reason: str, available_at: datetime | None, source: str) -> None:
-        super().__init__(key, reason, available_at, source)
+    def __init__(
+        self, key: str, reason: str, available_at: datetime | None, source: str, shell: Shell = AIRFLOW
+    ) -> None:
+        super().__init__(key, reason, available_at, source, shell)
+        self.shell = shell
         self.key, self.reason, self.available_at, self.source = key, reason, available_at, source
 
     def __str__(self) -> str:
         after = (
             f"It can be tried again from {self.available_at.isoformat(timespec='seconds')}"
             if self.available_at
-            else f"It is parked until a person acts: {about('reopen', self.source, self.key)}"
+            else f"It is parked until a person acts: {about(self.shell, 'reopen', self.source, self.key)}"
         )
         return f"Partition {shown(self.key)}: {self.reason}. {after}."
 

@@ -19,7 +19,7 @@ from airflow_coordination.leases.overview import Overview
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.pausing import Pausing
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import ASSIGNED, UNASSIGNED, Rank
 
@@ -78,7 +78,7 @@ class Moving(Overview, Pausing):
 
         :param name: of the command that shows it, or mends it.
         """
-        remedy = command(name, self.source, prefix=self.partition_prefix)
+        remedy = typed(self, name)
         return PartitionUpdateError(f"move source {shown(self.source)}", "", f"it {problem}. See `{remedy}`.")
 
     def lives(self) -> Iterator[Life]:

@@ -3,46 +3,109 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from airflow_coordination.leases.names import split_source
+from airflow_coordination.leases.port import PartitionStore
 
 WHY = "…"
 """Stands where people say why they act."""
-_PROGRAM = ("airflow", "coordination")
 _NEEDS_WHY = frozenset({"finish", "park", "pause", "release", "reopen", "reset", "resume", "retract"})
+_DEFAULT_CONNECTION: Final = "coordination_default"
+_CONNECTION: Final = "airflow_connection"
+"""An open store's attribute: the id of the Airflow connection that opened it."""
 
 
-def command(name: str, source: str, *keys: str, prefix: str | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The program that a command is typed to, and how it names the store: pasted anywhere, it never finds another one.
+
+    :param program: its words.
+    :param store: the option that names the store; nothing where the program takes this one by itself.
+    """
+
+    program: tuple[str, ...] = ("airflow", "coordination")
+    store: tuple[str, ...] = ()
+
+
+AIRFLOW: Final = Shell()
+"""Airflow's command line, with the default connection."""
+_WITHOUT_AIRFLOW: Final = ("python", "-m", "airflow_coordination")
+
+
+def opened_by(store: PartitionStore, connection: str) -> None:
+    """Note on an open store which Airflow connection it was opened by."""
+    with suppress(AttributeError):  # a store from elsewhere may have slots: then its address names it
+        setattr(store, _CONNECTION, connection)
+
+
+def shell_of(store: PartitionStore) -> Shell:
+    """Return how commands reach a store: by its connection, otherwise by its address, which shows no password."""
+    connection, address = getattr(store, _CONNECTION, None), store.reference or store.description
+    if connection is None and "://" in address:
+        return Shell(_WITHOUT_AIRFLOW, _option("--store", address.replace(" ", "%20")))
+    if connection in (None, _DEFAULT_CONNECTION):
+        return AIRFLOW
+    return Shell(store=_option("--conn-id", connection))
+
+
+class OfSource(Protocol):
+    """Whoever works on one source of a store."""
+
+    @property
+    def store(self) -> PartitionStore:
+        """The store."""
+
+    @property
+    def source(self) -> str:
+        """The source's name."""
+
+    @property
+    def partition_prefix(self) -> str | None:
+        """The deployment's prefix."""
+
+
+def typed(coordinator: OfSource, name: str, *keys: str) -> str:
+    """Return :func:`command` for the source of a coordinator, on its store."""
+    shell = shell_of(coordinator.store)
+    return command(name, coordinator.source, *keys, prefix=coordinator.partition_prefix, shell=shell)
+
+
+def command(name: str, source: str, *keys: str, prefix: str | None, shell: Shell) -> str:
     """Return a command of ours as a person types it into a shell, with all that it requires.
 
     :param name: of the command, ``"reopen"`` for example; may be two words.
     :param source: the source's name.
     :param keys: the partitions it is about.
     :param prefix: the deployment's partition prefix, if it has one.
+    :param shell: the program, and what names the store: :func:`shell_of`.
     """
     prefixed = () if prefix is None else _option("--partition-prefix", prefix)
     why = ("--why", WHY) if name in _NEEDS_WHY else ()
-    options = (*_option("--source", source), *prefixed, *why)
+    options = (*_option("--source", source), *prefixed, *shell.store, *why)
     # A key that looks like an option is none behind the two dashes.
     like_an_option = any(key.startswith("-") for key in keys)
     words = (*options, "--", *keys) if like_an_option else (*keys, *options)
-    return " ".join(map(quoted, (*_PROGRAM, *name.split(), *words)))
+    return " ".join(map(quoted, (*shell.program, *name.split(), *words)))
 
 
-def listing(source: str, prefix: str | None = None, **filters: str | None) -> str:
+def listing(shell: Shell, source: str, prefix: str | None = None, **filters: str | None) -> str:
     """Return the command that lists what filters find.
 
+    :param shell: the program, and what names the store.
     :param filters: the options of ``list`` by name, such as ``error_like``; what is ``None`` is left out.
     """
     given = [(f"--{name.replace('_', '-')}", value) for name, value in filters.items() if value is not None]
     options = [word for name, value in given for word in _option(name, value)]
-    return " ".join([command("list", source, prefix=prefix), *map(quoted, options)])
+    return " ".join([command("list", source, prefix=prefix, shell=shell), *map(quoted, options)])
 
 
-def about(name: str, identifier: str, *keys: str) -> str:
+def about(shell: Shell, name: str, identifier: str, *keys: str) -> str:
     """Return :func:`command` for partitions that know their source by its stored identifier."""
     prefix, source, _ = split_source(identifier)
-    return command(name, source, *keys, prefix=prefix)
+    return command(name, source, *keys, prefix=prefix, shell=shell)
 
 
 def _option(name: str, value: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SourceCoordinator, Supplier
 from airflow_coordination.leases.input_errors import shown
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.supply import check_supplier
 
 if TYPE_CHECKING:
@@ -101,10 +102,10 @@ class CreatePartitionsOperator(TextFields):
             self.log.warning("What follows partition %s stays to be done: %s", shown(note.key), error)
         if found.failed:
             self.log.warning(
-                "%d follow-up(s) stay%s; `airflow coordination finish-actions --source %s` tries them again.",
+                "%d follow-up(s) stay%s; `%s` tries them again.",
                 len(found.failed),
                 " and others were not tried" if found.gave_up else "",
-                self.source,
+                typed(coordinator, "finish-actions"),
             )
 
     def _coordinator(self, context: Context) -> SourceCoordinator:

@@ -10,7 +10,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
-from airflow_coordination.leases.remedies import about
+from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.outputs.errors import partition_label
 from airflow_coordination.outputs.formats import check_format
@@ -49,11 +49,12 @@ def check_not_twice(store: PartitionStore, partition: Partition, known: Sequence
     for head in store.heads(partition.source, dataset=dataset, key=partition.key):
         if of_an_earlier_life(partition, head):
             label = partition_label(partition.source, partition.key)
+            shell = shell_of(store)
             problem = f"would add to {dataset!r} of {label} what may be in it already, from before it was created again"
             remedy = (
                 "Publish with mode='replace' to take the place of what is there, or take it back by "
-                f"`{about('retract', partition.source, partition.key)}`; to add to it all the same, run "
-                f"`{about('reset', partition.source, partition.key)}`"
+                f"`{about(shell, 'retract', partition.source, partition.key)}`; to add to it all the same, run "
+                f"`{about(shell, 'reset', partition.source, partition.key)}`"
             )
             raise InvalidInputError("mode", "append", problem, remedy)
 

@@ -14,7 +14,10 @@ from airflow_coordination.leases.errors import (
     StoreUnavailableError,
 )
 
-MIGRATE = "Run `airflow coordination store migrate` (without Airflow: `python -m airflow_coordination store migrate`)"
+MIGRATE = (
+    "Run `airflow coordination store migrate --conn-id ID` "
+    "(without Airflow: `python -m airflow_coordination store migrate --store URL`)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from airflow_coordination.leases import (
 )
 from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.errors import shown
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.submission.task_memory import TaskMemory
 
@@ -102,7 +102,7 @@ class LeaseChoice:
         if self._on_clear == "reset":
             self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
             return self._take(key)
-        again = command("reset", self._coordinator.source, key, prefix=self._coordinator.partition_prefix)
+        again = typed(self._coordinator, "reset", key)
         return Done(
             key,
             f"This task instance has finished its work on partition {shown(key)}; clearing it does not process the "
@@ -119,7 +119,7 @@ class LeaseChoice:
     def _take(self, key: str) -> Lease:
         lease = self._coordinator.acquire_partition(key)
         if lease is None:
-            raise _unavailable(self._read(key))
+            raise _unavailable(self._read(key), shell_of(self._coordinator.store))
         return lease
 
     def _read(self, key: str) -> Partition:
@@ -140,11 +140,11 @@ def _passed(partition: Partition) -> bool:
     return closed or partition.status is PartitionStatus.COMPLETED
 
 
-def _unavailable(partition: Partition) -> PartitionFailedError:
+def _unavailable(partition: Partition, shell: Shell) -> PartitionFailedError:
     """Return why the partition cannot be acquired now; the next retry comes when that may be over."""
     if partition.status is PartitionStatus.ASSIGNED:
         reason = f"{partition.owner!a} works on it since this task's last try"
-        return PartitionFailedError(partition.key, reason, partition.ownership_timeout, partition.source)
+        return PartitionFailedError(partition.key, reason, partition.ownership_timeout, partition.source, shell)
     due = partition.available_at or partition.reopen_at
     reason = f"it cannot be acquired ({partition.last_error or partition.status})"
-    return PartitionFailedError(partition.key, reason, due, partition.source)
+    return PartitionFailedError(partition.key, reason, due, partition.source, shell)

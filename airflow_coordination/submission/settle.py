@@ -23,6 +23,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.leases.errors import printable, shown
+from airflow_coordination.leases.remedies import shell_of
 from airflow_coordination.leases.scrubbing import MAX_TEXT, without_secrets
 from airflow_coordination.submission.tenure_book import TenureBook, has_begun, is_of_task
 
@@ -129,18 +130,19 @@ def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bo
     if ending is None:
         return OutcomeUnknownError(f"the work on partition {shown(key)}", "the store no longer remembers this tenure")
     if ending.outcome is Outcome.FAILED:
-        return _failed(partition, ending, partition.last_error or "it failed")
+        return _failed(coordinator, partition, ending, partition.last_error or "it failed")
     if ending.outcome is Outcome.GIVEN_UP and forced:
-        return _failed(partition, ending, "its driver was stopped")
+        return _failed(coordinator, partition, ending, "its driver was stopped")
     if ending.outcome in _WELL:
         log.info("%s", _told(partition, ending))
         return None
     return PartitionNotOwnedError(key, fence, partition.fence, ending, partition.owner)
 
 
-def _failed(partition: Partition, ending: Ending, reason: str) -> PartitionFailedError:
+def _failed(coordinator: SourceCoordinator, partition: Partition, ending: Ending, reason: str) -> PartitionFailedError:
     available_at = None if partition.parked else partition.available_at or ending.at
-    return PartitionFailedError(partition.key, reason, available_at, partition.source)
+    shell = shell_of(coordinator.store)
+    return PartitionFailedError(partition.key, reason, available_at, partition.source, shell)
 
 
 def _told(partition: Partition, ending: Ending) -> str:

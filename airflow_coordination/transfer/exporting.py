@@ -13,7 +13,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.status import ASSIGNED
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 
@@ -57,7 +57,7 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
 def _check_followed_up(coordinator: SourceCoordinator) -> None:
     left = next(coordinator.follow_ups(), None)
     if left is not None:
-        remedy = command("finish-actions", coordinator.source, prefix=coordinator.partition_prefix)
+        remedy = typed(coordinator, "finish-actions")
         problem = f"what was to follow its ending (then=) is not done yet, and stays here. Do it first: {remedy}"
         raise PartitionUpdateError(f"export source {shown(coordinator.source)}", left.key, problem)
 

@@ -4,6 +4,8 @@ import subprocess
 
 from airflow_coordination.cli.standalone import parser
 
+PROGRAMS = (["airflow", "coordination"], ["python", "-m", "airflow_coordination"])
+
 
 def words(line):
     """Return the words of a line that was typed into bash."""
@@ -19,5 +21,5 @@ def words(line):
 def understood(line):
     """Return what the command line makes of a line that was typed into bash."""
     typed = words(line)
-    assert typed[:2] == ["airflow", "coordination"]
-    return parser().parse_args(typed[2:])
+    program = next(each for each in PROGRAMS if typed[: len(each)] == each)
+    return parser().parse_args(typed[len(program) :])

@@ -17,6 +17,7 @@ from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.port import PartitionStore, follow_ups_of, keeps_history, pause_of
+from airflow_coordination.leases.remedies import AIRFLOW, Shell, shell_of
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import PartitionStatus
@@ -90,6 +91,7 @@ class SourceFacts:
     :param max_failures: this many failures in a row park where the partition does not say how many.
     :param max_lost_leases: this many lost leases in a row park where the partition has no limit of its own.
     :param prefix: the deployment's partition prefix, if it has one.
+    :param shell: how commands reach its store.
     :param place: in the order, ``None`` where it was not found or not asked for.
     :param heads: the head records of what it has published, at most :data:`MOST_HEADS`.
     :param act: what a person did to it last, taking back its output left out.
@@ -105,6 +107,7 @@ class SourceFacts:
     max_failures: int
     max_lost_leases: int
     prefix: str | None = None
+    shell: Shell = AIRFLOW
     place: Place | None = None
     heads: tuple[HeadRecord, ...] = ()
     act: PersonsAct | None = None
@@ -148,6 +151,7 @@ class Inquiry:
             key=key,
             source=source,
             prefix=prefix,
+            shell=shell_of(self._store),
             max_failures=limits.max_failures,
             max_lost_leases=limits.max_lost_leases,
         )

@@ -34,18 +34,18 @@ def blocked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     sentence = f"Partition {shown(facts.key)} waits for {counted(len(nearest), 'parent')}: {'; '.join(waits)}"
     parked = next((one for one in facts.above if one.parked), None)
     if parked is not None:
-        command = remedies.command("reopen", facts.source, parked.key, prefix=facts.prefix)
+        command = remedies.command("reopen", facts.source, parked.key, prefix=facts.prefix, shell=facts.shell)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _BY_A_PERSON, command)
     there = [one for one in facts.above if not one.deleted or one.cleaned_up]
     if not there:
-        command = remedies.command("finish", facts.source, facts.key, prefix=facts.prefix)
+        command = remedies.command("finish", facts.source, facts.key, prefix=facts.prefix, shell=facts.shell)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _GONE, command)
     farthest = there[-1]  # of a long chain not all is read: there one goes on to ask
     first = next((one for one in there if not one.blocked), farthest)
     if first.status is PartitionStatus.COMPLETED:
-        status = remedies.command("status", facts.source, prefix=facts.prefix)
+        status = remedies.command("status", facts.source, prefix=facts.prefix, shell=facts.shell)
         return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _SWEPT, status)
-    why = remedies.command("explain", facts.source, first.key, prefix=facts.prefix)
+    why = remedies.command("explain", facts.source, first.key, prefix=facts.prefix, shell=facts.shell)
     return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _RELEASED, why)
 
 

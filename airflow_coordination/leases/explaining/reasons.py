@@ -238,7 +238,7 @@ def absent(facts: SourceFacts) -> Explanation:
     if facts.nearest:
         near = f"the nearest keys: {', '.join(map(shown, facts.nearest))}"
         [alike] = difflib.get_close_matches(facts.key, facts.nearest, n=1, cutoff=0)
-        command = remedies.command("explain", facts.source, alike, prefix=facts.prefix)
+        command = remedies.command("explain", facts.source, alike, prefix=facts.prefix, shell=facts.shell)
     else:
         near, command = "no other key was found near it", _of_the_source("list", facts)
     then = "It is created when a supplier names it."
@@ -294,8 +294,8 @@ def _sentence(text: str) -> str:
 
 
 def _command(name: str, facts: SourceFacts) -> str:
-    return remedies.command(name, facts.source, facts.key, prefix=facts.prefix)
+    return remedies.command(name, facts.source, facts.key, prefix=facts.prefix, shell=facts.shell)
 
 
 def _of_the_source(name: str, facts: SourceFacts) -> str:
-    return remedies.command(name, facts.source, prefix=facts.prefix)
+    return remedies.command(name, facts.source, prefix=facts.prefix, shell=facts.shell)

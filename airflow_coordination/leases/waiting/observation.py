@@ -9,7 +9,7 @@ from typing import Final
 
 from airflow_coordination.leases import Outlook, Partition, SourceCoordinator
 from airflow_coordination.leases.hints import decode_hint
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
 
 _PAGE: Final = 1000
@@ -77,7 +77,7 @@ class Observation:
         outlook, swept = self.outlook, self.swept
         next_due = f", next due {outlook.next_due.isoformat(timespec='seconds')}" if outlook.next_due else ""
         overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
-        resume = command("resume", self._coordinator.source, prefix=self._coordinator.partition_prefix)
+        resume = typed(self._coordinator, "resume")
         paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
         return (
             f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "

@@ -8,7 +8,7 @@ from typing import Final
 from airflow_coordination.leases import Partition, SourceCoordinator
 from airflow_coordination.leases.errors import shown
 from airflow_coordination.leases.explaining.wording import first_line
-from airflow_coordination.leases.remedies import command
+from airflow_coordination.leases.remedies import typed
 
 NAMED_KEYS: Final = 10
 
@@ -28,9 +28,7 @@ def named(coordinator: SourceCoordinator, parked: int, some: Iterable[Partition]
     groups = "; ".join(f"{', '.join(map(shown, keys))} ({error})" for error, keys in by_error.items())
     more = f"; and {parked - NAMED_KEYS} more" if parked > NAMED_KEYS else ""
     first = next(iter(by_error.values()))[0]
-    see, reopen = (
-        command(name, coordinator.source, first, prefix=coordinator.partition_prefix) for name in ("show", "reopen")
-    )
+    see, reopen = (typed(coordinator, name, first) for name in ("show", "reopen"))
     return f"Parked: {groups}{more}. See why with `{see}`, then `{reopen}`."
 
 

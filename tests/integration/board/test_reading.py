@@ -13,6 +13,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.house.tree import ROOT
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
@@ -68,8 +69,9 @@ def test_a_parked_partition_is_found_with_its_error(flights, get):
     found = get("partition", key="a-secret-key").json()
     assert (found["summary"]["status"], found["summary"]["last_error"]) == ("PARKED", "no memory")
     why = flights.explain("a-secret-key")
+    typed = command("reopen", "flights", "a-secret-key", prefix=None, shell=AIRFLOW)  # it is the default connection's
     assert found["explanation"] == {
-        "reason": "parked", "sentence": why.sentence, "next": None, "command": why.command,
+        "reason": "parked", "sentence": why.sentence, "next": None, "command": typed,
     }  # fmt: skip
     assert [one["what"] for one in found["events"]] == ["created", *["failed"] * flights.settings.max_failures]
     assert (found["events"][1]["who"], found["events"][1]["why"]) == ("somebody", "no memory")

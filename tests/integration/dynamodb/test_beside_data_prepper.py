@@ -62,8 +62,8 @@ def test_every_step_names_an_item_that_data_prepper_has_written(snapshot: Snapsh
         f"Store {snapshot.store().description}: item 'my-bucket|logs/2026/part-0000.json' of "
         "'env1|s3-pipeline|PARTITION' was written by Data Prepper, or by hand, under the name of "
         "'env1|s3-pipeline:node-a', after this package took the table over. Two programs with different rules on one "
-        "table lose work. Stop Data Prepper's pipelines on it. Run `airflow coordination store migrate` (without "
-        "Airflow: `python -m airflow_coordination store migrate`)"
+        "table lose work. Stop Data Prepper's pipelines on it. Run `airflow coordination store migrate --conn-id ID` "
+        "(without Airflow: `python -m airflow_coordination store migrate --store URL`)"
     }
 
 

@@ -169,8 +169,8 @@ def test_it_waits_for_data_prepper_s_leases(local: Engine, local_table: str):
         f"Store {snapshot.store().description}: Data Prepper holds 5 lease(s) in it, under the name of "
         "env1|s3-pipeline:node-a, env1|s3-pipeline:node-b; the last of them is over at 2026-11-20T18:31:44Z, in "
         "0:06:44. Two programs with different rules on one table lose work. Stop Data Prepper's pipelines on it and "
-        "wait until 2026-11-20T18:31:44Z. Run `airflow coordination store migrate` (without Airflow: "
-        "`python -m airflow_coordination store migrate`)"
+        "wait until 2026-11-20T18:31:44Z. Run `airflow coordination store migrate --conn-id ID` (without Airflow: "
+        "`python -m airflow_coordination store migrate --store URL`)"
     )
     assert snapshot.items() == before
     snapshot.clock.advance(timedelta(minutes=6, seconds=44))

@@ -290,7 +290,7 @@ def test_on_dynamodb_it_waits_until_the_pause_holds(opened: Open, clock: FakeClo
 def test_only_a_paused_source_at_rest_is_exported(opened: Open, clock: FakeClock, tmp_path: Path) -> None:
     c = coordinator(opened("sqlite"), clock)
     c.create_partitions(["a"])
-    with pytest.raises(PartitionUpdateError, match=r"it is not paused. See `airflow coordination pause"):
+    with pytest.raises(PartitionUpdateError, match=r"it is not paused. See `python -m airflow_coordination pause"):
         export(c, tmp_path / "f")
     lease = held(c, "a")
     c.pause(by="ana", why="why")

@@ -40,11 +40,15 @@ def explain(url, capsys):
 
 
 SENTENCE = "Partition '2013-01' is parked after 1 failure in a row: ValueError: month 13."
-COMMAND = "airflow coordination reopen 2013-01 --source flights --partition-prefix east --why '…'"
+PROGRAM = "python -m airflow_coordination"
+
+
+def command(url):
+    return f"{PROGRAM} reopen 2013-01 --source flights --partition-prefix east --store {url} --why '…'"
 
 
 @pytest.mark.parametrize(("output", "load"), [("json", json.loads), ("yaml", yaml.safe_load)])
-def test_a_program_reads_every_field(explain, output, load):
+def test_a_program_reads_every_field(explain, url, output, load):
     code, out, err = explain("2013-01", "-o", output)
     assert (code, err) == (0, "")
     assert {row["field"]: row["value"] for row in load(out)} == {
@@ -52,22 +56,22 @@ def test_a_program_reads_every_field(explain, output, load):
         "reason": "parked",
         "sentence": SENTENCE,
         "next": None,
-        "command": COMMAND,
+        "command": command(url),
         "log": None,
     }
 
 
-def test_plain_has_the_same_fields(explain):
+def test_plain_has_the_same_fields(explain, url):
     _, out, _ = explain("2013-01", "-o", "plain")
     fields = dict(line.split("\t") for line in out.splitlines())
-    assert (fields["sentence"], fields["command"]) == (SENTENCE, COMMAND)
+    assert (fields["sentence"], fields["command"]) == (SENTENCE, command(url))
 
 
-def test_the_command_stands_beside_the_table_on_one_line(explain):
+def test_the_command_stands_beside_the_table_on_one_line(explain, url):
     code, out, err = explain("2013-01")
     assert code == 0
     assert SENTENCE in out
-    assert err == f"Type: {COMMAND}\n"
+    assert err == f"Type: {command(url)}\n"
 
 
 @pytest.mark.parametrize("key", [HOSTILE, LONG])
@@ -77,7 +81,7 @@ def test_a_hostile_or_long_key_is_said_harmlessly_and_can_be_typed(explain, url,
     assert (out + err).replace("\n", "").replace("\t", "").isprintable()
     fields = dict(line.split("\t") for line in out.splitlines()) if output == "plain" else {}
     typed = fields.get("command") or err.strip().removeprefix("Type: ")
-    assert main([*words(typed)[2:], "--dry-run", "--store", url]) == 0
+    assert main([*words(typed)[3:], "--dry-run"]) == 0
     assert "would reopen 1 of 1" in capsys.readouterr().err
 
 
@@ -85,7 +89,7 @@ def test_what_is_not_there_is_1_and_names_what_is(explain):
     code, out, err = explain("2013-03")
     assert code == 1
     assert "the nearest keys: '2013-01', '2013-02'" in out
-    assert "Type: airflow coordination explain 2013-02 --source flights --partition-prefix east" in err
+    assert f"Type: {PROGRAM} explain 2013-02 --source flights --partition-prefix east" in err
     assert explain("2013-03", "-o", "json")[0] == 1
 
 
@@ -102,3 +106,17 @@ def test_airflow_s_command_line_has_it(url, capsys):
     args = cli_parser.get_parser().parse_args([*line, "-o", "json"])
     args.func(args)
     assert SENTENCE in capsys.readouterr().out
+
+
+def test_b2_the_command_that_is_printed_acts_on_the_store_that_was_asked(explain, url, tmp_path, capsys):
+    """Another store has a source of the same name with the same parked key, and is the one that the variable names."""
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    other.setup()
+    theirs = SourceCoordinator(other, "flights", "test", "east", max_failures=1)
+    theirs.create_partitions(["2013-01"])
+    theirs.fail(theirs.acquire_partition("2013-01"), "other store's error")
+    typed = explain("2013-01")[2].strip().removeprefix("Type: ")
+    assert main([*words(typed)[3:], "--yes"]) == 0
+    assert theirs.partition("2013-01").parked
+    ours = SourceCoordinator(open_store(url), "flights", "test", "east")
+    assert not ours.partition("2013-01").parked

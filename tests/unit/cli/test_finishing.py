@@ -77,6 +77,6 @@ def test_s27_show_and_explain_say_what_is_left(left, flights, cli):
     assert str(left[0]) in left_to_do
     said = cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
     assert "What was to follow at its source (then=) is not done yet." in said
-    assert "airflow coordination finish-actions 2013-01 --source flights" in said
+    assert "airflow_coordination finish-actions 2013-01 --source flights" in said
     cli(*FINISH)
     assert "then=" not in cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]

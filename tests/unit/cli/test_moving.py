@@ -35,7 +35,7 @@ def test_a_source_moves(flights, cli, there, file, capsys):
     err = capsys.readouterr().err
     assert "3 partition(s) of source flights, exported at" in err
     assert "Done: 3 of 3 partition(s) go on here." in err
-    assert "airflow coordination resume --source flights --why '…'" in err
+    assert f"python -m airflow_coordination resume --source flights --store {url} --why '…'" in err
     assert other.counts() == flights.counts()
     assert other.current_pause().by == "bob"
     assert other.current_pause().why.startswith("import from sqlite:///")

@@ -63,7 +63,7 @@ def test_it_is_refused_when_somebody_resumed_since_it_was_shown(flights, url, mo
 
     flights.pause(by="ana", why="first")
 
-    def confirmed(question):
+    def confirmed(question, store):
         flights.resume(by="ana", why="over")
         flights.pause(by="eve", why="second")
         return True

@@ -141,7 +141,7 @@ def test_more_owners_than_a_terminal_shall_show(flights, cli, monkeypatch):
     out = cli("watch", "--source", "flights", "--looks", "1")[1]
     assert "k7" in out
     assert "k8" not in out
-    assert "… and others: airflow coordination owners" in " ".join(out.split())
+    assert "… and others: python -m airflow_coordination owners --source flights" in " ".join(out.split())
 
 
 def test_owners_that_cannot_be_read_do_not_end_the_watch(flights, cli, monkeypatch):

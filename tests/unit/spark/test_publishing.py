@@ -10,6 +10,7 @@ import pytest
 from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.leases.blocks import Mode
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs import collect, published_manifests
 from airflow_coordination.outputs.storage import join, normal_root, write_bytes
@@ -82,8 +83,8 @@ def test_a11_a_partition_that_is_created_again_does_not_add_to_what_it_published
     assert str(caught.value) == (
         "mode='append': would add to 'd' of partition 'k' of source 's|PARTITION' what may be in it already, from "
         "before it was created again. Publish with mode='replace' to take the place of what is there, or take it back "
-        "by `airflow coordination retract k --source s --why '…'`; to add to it all the same, run "
-        "`airflow coordination reset k --source s --why '…'`"
+        f"by `{typed(job.coordinator, 'retract', 'k')}`; to add to it all the same, run "
+        f"`{typed(job.coordinator, 'reset', 'k')}`"
     )
     assert job.blocks() == 4
     job.run("other")
