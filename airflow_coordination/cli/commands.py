@@ -144,7 +144,8 @@ _FINISH: Final = (
     _option("--why", help="With --forget: the reason, kept in the audit"),
     _option("--by", help="With --forget: who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Print what is left and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask before --forget"),
+    _option("--options-from", help="An environment variable with options of Kafka's client, as a JSON object"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
     OUTPUT,
 )
 _IMPORT_KCL: Final = (

@@ -6,6 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 
 from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.doctor_follow_ups import look_at_follow_ups
 from airflow_coordination.cli.doctor_installation import look_at_installation
 from airflow_coordination.cli.doctor_output import look_at_output_root
 from airflow_coordination.cli.doctor_published import look_at_published
@@ -22,6 +23,7 @@ def doctor(context: CommandContext, args: Namespace) -> int:
         *(looked("output root", lambda: look_at_output_root(args.output_root)) if args.output_root else ()),
         *looked("store", lambda: look_at_store(context.store, args.role)),
         *looked("published output", lambda: look_at_published(context.store, args.source)),
+        *look_at_follow_ups(context),
     ]
     print_rows([asdict(finding) for finding in findings], args.output)
     return int(any(finding.verdict is Verdict.WRONG for finding in findings))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
+from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.cli.output import print_rows, say
+from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.task_log import last_task_log
-from airflow_coordination.leases import Reason
+from airflow_coordination.follow_ups.telling import told
+from airflow_coordination.leases import Reason, SourceCoordinator
+from airflow_coordination.leases.follow_up import FollowUp
+
+_NOTES: Final = 10
+"""So many notes of what follows its endings are told."""
 
 
 def explain(context: CommandContext, args: Namespace) -> int:
@@ -21,7 +29,13 @@ def explain(context: CommandContext, args: Namespace) -> int:
     command = said.pop("command") if args.output == "table" else None
     known = said["reason"] is not Reason.ABSENT
     said["log"] = last_task_log(context, coordinator, coordinator.partition(args.key)) if known else None
-    print_rows([{"field": name, "value": value} for name, value in said.items()], args.output)
+    rows: list[Row] = [{"field": name, "value": value} for name, value in said.items()]
+    rows += [{"field": f"to do after {note.token}", "value": told(note)} for note in _notes(coordinator, args.key)]
+    print_rows(rows, args.output)
     if command:
         say(f"Type: {command}")
     return int(said["reason"] in (Reason.ABSENT, Reason.DELETED))
+
+
+def _notes(coordinator: SourceCoordinator, key: str) -> Iterator[FollowUp]:
+    return islice(coordinator.follow_ups(key), _NOTES)

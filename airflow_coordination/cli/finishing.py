@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 
 from airflow_coordination.cli.actions import confirmed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
-from airflow_coordination.follow_ups import follow_up_all
+from airflow_coordination.follow_ups import FollowUpRights
+from airflow_coordination.follow_ups.doing import follow_up_notes
+from airflow_coordination.follow_ups.offsets import options_in
+from airflow_coordination.follow_ups.telling import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.follow_up import FollowUp
@@ -19,6 +23,8 @@ SHOWN = 100
 def finish_actions(context: CommandContext, args: Namespace) -> int:
     """Do what notes of a source say, or only print them, or take them away undone; 1 when some stay.
 
+    A note is in the store, and whoever may write there may have written it; so they are shown and asked about first.
+
     :raises InvalidInputError: when notes are to be forgotten for no reason.
     :raises CoordinationError: when the store does not answer.
     """
@@ -26,9 +32,7 @@ def finish_actions(context: CommandContext, args: Namespace) -> int:
         raise InvalidInputError("--why", args.why, "is missing", "Say why with --forget; it is kept in the audit")
     coordinator = context.coordinator(args.source, args.partition_prefix)
     found = list(coordinator.follow_ups(args.key))
-    print_rows([_row(note) for note in found[:SHOWN]], args.output)
-    if len(found) > SHOWN:
-        say(f"These are the first {SHOWN} of {len(found)}.")
+    _show(found, args)
     if not found:
         say("Nothing is left to be done after partitions that have ended.")
         return 0
@@ -37,14 +41,31 @@ def finish_actions(context: CommandContext, args: Namespace) -> int:
     if args.dry_run:
         say(f"Dry run: would do what {len(found)} note(s) say, with the rights of this process. Nothing was changed.")
         return 0
-    done = follow_up_all(coordinator, args.key)
+    return _do(coordinator, found, args)
+
+
+def _show(found: list[FollowUp], args: Namespace) -> None:
+    print_rows([_row(note) for note in found[:SHOWN]], args.output)
+    if len(found) > SHOWN:
+        say(f"These are the first {SHOWN} of {len(found)}. All of them together say:")
+        for what, number in Counter(told(note) for note in found).most_common():
+            say(f"  {what} ({number})")
+
+
+def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
+    """Do what was shown, and no note that has come since."""
+    options = options_in(args.options_from) if args.options_from else {}
+    if not args.yes and not confirmed(f"Do what {len(found)} note(s) say, with the rights of this process?"):
+        say("Nothing was changed.")
+        return 0
+    done = follow_up_notes(coordinator, found, FollowUpRights.of_a_person(options))
     for left in done.left_alone:
         say(f"Left alone: {left}.")
     for note, error in done.failed:
         say(f"Not done for {note.key!a}: {error}")
-    untried = " The others were not tried, because too many failed in a row." if done.gave_up else ""
+    untried = " Others were not tried, because too many failed in a row." if done.gave_up else ""
     say(f"Done: {done.done} of {len(found)} note(s).{untried}")
-    return 1 if done.failed else 0
+    return 1 if done.done < len(found) else 0
 
 
 def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
@@ -62,4 +83,5 @@ def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespa
 
 
 def _row(note: FollowUp) -> Row:
-    return {"key": note.key, "tenure": note.token, "noted_at": note.noted_at, "what": note.text}
+    said = {"key": note.key, "tenure": note.token, "noted_at": note.noted_at}
+    return {**said, "to_do": told(note), "what": note.text}

@@ -1,4 +1,4 @@
-"""The error of what follows endings."""
+"""The errors of what follows endings."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ class FollowUpError(CoordinationError):
 
     def __str__(self) -> str:
         return f"Cannot {self.what}: {self.problem}. {self.remedy}"
+
+
+class FollowUpNotAllowedError(FollowUpError):
+    """A note says something that nobody has allowed who found it; it stays, and waits for a person.
+
+    A note is in the store, and whoever may write there may have written it.
+    """

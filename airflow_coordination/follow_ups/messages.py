@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried, texts_in
+from airflow_coordination.follow_ups.protocol import Carried, Place, texts_in
 from airflow_coordination.follow_ups.sqs import check_queue, refused_deletions, sqs_client
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
@@ -67,6 +67,10 @@ class DeleteMessages:
     def from_json(cls, found: Mapping[str, Any]) -> DeleteMessages:
         """Return the deletion that was noted."""
         return cls(found["queue"], found["receipts"], found["region"])
+
+    def places(self) -> tuple[Place, ...]:
+        """Return the queue."""
+        return (Place("queues", self.queue_url),)
 
     def carry_out(self) -> Carried:
         """Delete the messages.

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.follow_ups.protocol import Carried, Place
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 
 _SECONDS: Final = 15.0
+_MAX_OFFSET, _MAX_NUMBER = 2**63 - 1, 2**31 - 1
+"""Kafka: an offset has 64 bits, the number of a topic's partition 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class CommitOffsets:
     :param group: the consumer group, which has no members.
     :param offsets: the offset after the last record by ``topic:partition``, as the keys of
         :func:`~airflow_coordination.sources.kafka_ranges` are.
-    :param options_from: the name of an environment variable with more options of librdkafka as a JSON object, where
-        the commit is made: a note holds no secrets.
+    :param options_from: the name of an environment variable of the driver with more options of librdkafka as a JSON
+        object. The note does not hold it: whoever does later what the driver did not live to do has options of its own.
     :raises InvalidInputError: naming what cannot be used.
     """
 
@@ -36,11 +38,12 @@ class CommitOffsets:
     group: str
     offsets: Mapping[str, int]
     options_from: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     kind: ClassVar[str] = "commit offsets"
 
     def __post_init__(self) -> None:
         for name in ("servers", "group"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name) or "\0" in getattr(self, name):
                 raise InvalidInputError(name, getattr(self, name), "is no name", "Give a text")
         given: object = self.offsets
         whole = isinstance(given, Mapping) and given and all(_is_place(key, value) for key, value in given.items())
@@ -54,13 +57,22 @@ class CommitOffsets:
 
     def to_json(self) -> dict[str, Any]:
         """Return where to, and how far."""
-        named = {"servers": self.servers, "group": self.group, "offsets": dict(self.offsets)}
-        return {**named, "options_from": self.options_from}
+        return {"servers": self.servers, "group": self.group, "offsets": dict(self.offsets)}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> CommitOffsets:
-        """Return the commit that was noted."""
-        return cls(found["servers"], found["group"], found["offsets"], found["options_from"])
+        """Return the commit that was noted; a variable that older notes name is nobody's here."""
+        return cls(found["servers"], found["group"], found["offsets"])
+
+    def with_options(self, options: Mapping[str, str]) -> CommitOffsets:
+        """Return the commit by somebody else than the driver, with options of its own."""
+        made = replace(self, options_from=None)
+        object.__setattr__(made, "options", dict(options))
+        return made
+
+    def places(self) -> tuple[Place, ...]:
+        """Return the servers."""
+        return (Place("servers", self.servers),)
 
     def carry_out(self) -> Carried:
         """Commit what the group has not reached.
@@ -79,7 +91,7 @@ class CommitOffsets:
                     **self._options(),
                 }
             )
-        except kafka.KafkaException as error:
+        except (kafka.KafkaException, TypeError, ValueError) as error:
             raise self._error(error) from error
         try:
             reached = consumer.committed(wanted, timeout=_SECONDS)
@@ -92,15 +104,13 @@ class CommitOffsets:
             consumer.close()
         return Carried(len(wanted))
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, str]:
         if self.options_from is None:
-            return {}
+            return dict(self.options)
         try:
-            found: dict[str, Any] = json.loads(os.environ[self.options_from])
-        except (KeyError, ValueError) as error:
-            problem = f"{self.options_from} is no JSON in this process's environment"
-            raise FollowUpError(self._what, problem, "Set it where this is done") from error
-        return found
+            return options_in(self.options_from)
+        except InvalidInputError as error:
+            raise FollowUpError(self._what, f"{self.options_from} {error.problem}", error.remedy) from error
 
     @property
     def _what(self) -> str:
@@ -111,6 +121,21 @@ class CommitOffsets:
         return FollowUpError(self._what, str(error.args[0]), remedy)
 
 
+def options_in(name: str) -> dict[str, str]:
+    """Return the options of librdkafka in a variable of this process's environment.
+
+    :raises InvalidInputError: when it holds no JSON object; nothing of what it holds is shown.
+    """
+    try:
+        found: object = json.loads(os.environ[name])
+    except (KeyError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        remedy = "Set it where this is done"
+        raise InvalidInputError("options_from", name, "is no JSON object in this process's environment", remedy)
+    return found
+
+
 def _place(key: str) -> tuple[str, int]:
     topic, _, number = key.rpartition(":")
     return topic, int(number)
@@ -118,9 +143,9 @@ def _place(key: str) -> tuple[str, int]:
 
 def _is_place(key: object, offset: object) -> bool:
     topic, _, number = str(key).rpartition(":")
-    return (
-        bool(topic) and number.isdecimal() and isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
-    )
+    named = bool(topic) and "\0" not in topic and number.isascii() and number.isdecimal() and len(number) <= 10
+    counted = isinstance(offset, int) and not isinstance(offset, bool) and 0 <= offset <= _MAX_OFFSET
+    return named and counted and int(number) <= _MAX_NUMBER
 
 
 def _library() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from airflow_coordination.leases.partition import Partition
 
@@ -23,6 +23,17 @@ class Carried:
     def __add__(self, other: Carried) -> Carried:
         """Return both together."""
         return Carried(self.done + other.done, self.left_alone + other.left_alone)
+
+
+class Place(NamedTuple):
+    """What an action touches.
+
+    :param kind: ``objects``, ``queues``, ``servers`` or ``urls``: who may do it says so under this name.
+    :param address: of it.
+    """
+
+    kind: str
+    address: str
 
 
 class SourceAction(Protocol):
@@ -46,6 +57,9 @@ class SourceAction(Protocol):
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> SourceAction:
         """Return what :meth:`to_json` gave."""
+
+    def places(self) -> Sequence[Place]:
+        """Return all that it touches: whoever finds it in a note must be allowed each of them."""
 
     def carry_out(self) -> Carried:
         """Do it, or what is left of it.

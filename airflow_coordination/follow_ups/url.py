@@ -9,13 +9,16 @@ from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.follow_ups.protocol import Carried, Place
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.http_request import RequestRefusedError, post
 from airflow_coordination.sinks.patience import TransientError, patient
 
 _ANSWER_WITHIN: Final = 30.0
+_MAX_BYTES, _MAX_DEPTH = 8 * 1024 * 1024, 32
 _RETRY_FOR: Final = timedelta(seconds=10)
 
 
@@ -28,7 +31,7 @@ class CallUrl:
 
     :param url: ``http://`` or ``https://``, without a user's name or password.
     :param body: what else to say, as JSON.
-    :raises InvalidInputError: when the URL cannot be used.
+    :raises InvalidInputError: when the URL cannot be used, or the body is no JSON.
     """
 
     url: str
@@ -38,6 +41,11 @@ class CallUrl:
 
     def __post_init__(self) -> None:
         check_address(self.url)
+        try:
+            parse(json.dumps(self.body, allow_nan=False), max_bytes=_MAX_BYTES, max_depth=_MAX_DEPTH)
+        except (TypeError, ValueError, RecursionError) as error:
+            problem, remedy = f"is no JSON ({error})", "Give texts, numbers, lists, and objects of them"
+            raise InvalidInputError("body", self.body, problem, remedy) from error
 
     def pinned(self, partition: Partition) -> CallUrl:
         """Return the call for a partition."""
@@ -51,6 +59,10 @@ class CallUrl:
     def from_json(cls, found: Mapping[str, Any]) -> CallUrl:
         """Return the call that was noted."""
         return cls(found["url"], found["body"], tuple(found["partition"]))
+
+    def places(self) -> tuple[Place, ...]:
+        """Return the URL."""
+        return (Place("urls", self.url),)
 
     def carry_out(self) -> Carried:
         """Post it.

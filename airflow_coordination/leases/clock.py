@@ -22,6 +22,14 @@ def from_micros(micros: int) -> datetime:
     return EPOCH + micros * _MICROSECOND
 
 
+def told_moment(micros: object) -> datetime | None:
+    """Return a stored time that is for people only, ``None`` for what is no time: nothing else fails for it."""
+    try:
+        return from_micros(int(micros))  # type: ignore[call-overload]
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
 class Clock(Protocol):
     """What the protocol needs of time. Wall time never decides what counts; it is for people and for SQLite."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from airflow_coordination.follow_ups.doing import follow_up_all
+from airflow_coordination.follow_ups.doing import follow_up_what_is_left
+from airflow_coordination.follow_ups.rights import FollowUpRights, rights_given
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
@@ -15,20 +16,17 @@ from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SourceCoordinator, Supplier
-from airflow_coordination.leases.input_errors import shown
-from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.supply import check_supplier
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
-_SHOWN: Final = 5
-
 
 class CreatePartitionsOperator(TextFields):
     """Runs a supplier under the source's global-state lease and creates the partitions it gives that do not exist.
 
-    Before it, it does what drivers that died have left to be done after their endings (``then=``).
+    Before it, it does what drivers that died have left to be done after their endings (``then=``), as far as its own
+    settings allow that: a note is in the store, and whoever may write there may have written it.
 
     Pushes ``{"created": …, "existing": …, "changed": […], "rival": null}``. While somebody else holds the source's
     lease nothing is listed, and the task fails, to be tried again soon; a try of the same task that died holds it no
@@ -40,6 +38,8 @@ class CreatePartitionsOperator(TextFields):
     :param coordination_conn_id: the connection of the store.
     :param partition_prefix: keeps deployments that share a store apart. (templated)
     :param ownership_timeout: how long the supplier's lease lasts without renewal (timedelta or seconds).
+    :param follow_up_rights: what else may be done of what notes say. Of itself the supplier allows the objects below
+        what an ``object_listing`` lists, the queue of ``sqs_notifications``, and the servers of ``kafka_ranges``.
     :param clean_after: afterwards remove parents that finished so long ago (timedelta or seconds) and nobody needs.
     """
 
@@ -56,6 +56,7 @@ class CreatePartitionsOperator(TextFields):
         partition_prefix: str | None = None,
         ownership_timeout: timedelta | float | None = None,
         clean_after: timedelta | float | None = None,
+        follow_up_rights: FollowUpRights | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -67,6 +68,7 @@ class CreatePartitionsOperator(TextFields):
         self.partition_prefix = partition_prefix
         self.ownership_timeout = ownership_timeout
         self.clean_after = time_given("clean_after", clean_after)
+        self.follow_up_rights = rights_given(follow_up_rights)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the supplier.
@@ -75,7 +77,8 @@ class CreatePartitionsOperator(TextFields):
         :raises SupplierBusyError: while somebody else holds the source's lease.
         """
         coordinator = self._coordinator(context)
-        self._follow_up(coordinator)
+        root = CoordinationHook(self.coordination_conn_id).output_root(None)
+        follow_up_what_is_left(coordinator, self.follow_up_rights.with_those_of(self.supplier, root))
         run = coordinator.run_supplier(self.supplier, self.clean_after)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
@@ -92,21 +95,6 @@ class CreatePartitionsOperator(TextFields):
                 ascii(run.created.changed[:10]),
             )
         return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
-
-    def _follow_up(self, coordinator: SourceCoordinator) -> None:
-        """Do what is left; what fails stays for the next run and for people, and keeps nothing from being listed."""
-        found = follow_up_all(coordinator)
-        if found.done:
-            self.log.info("Source %s: %d follow-up(s) were left by drivers, and are done.", self.source, found.done)
-        for note, error in found.failed[:_SHOWN]:
-            self.log.warning("What follows partition %s stays to be done: %s", shown(note.key), error)
-        if found.failed:
-            self.log.warning(
-                "%d follow-up(s) stay%s; `%s` tries them again.",
-                len(found.failed),
-                " and others were not tried" if found.gave_up else "",
-                typed(coordinator, "finish-actions"),
-            )
 
     def _coordinator(self, context: Context) -> SourceCoordinator:
         hook = CoordinationHook(self.coordination_conn_id)

@@ -69,6 +69,14 @@ def marks(addresses: Sequence[str]) -> list[FileMark | None]:
     return side_by_side(_mark, addresses)
 
 
+def listed_marks(addresses: Sequence[str]) -> list[FileMark | None]:
+    """Return the marks of what is there now as a listing shows them: some services of S3 tell finer times there.
+
+    :raises OutputError: when a storage cannot be asked.
+    """
+    return side_by_side(_listed_mark, addresses)
+
+
 def delete_marked(address: str, meant: FileMark) -> bool | OutputError:
     """Delete a file if it is still the version that is meant; return whether it is gone, or why it cannot be said."""
     try:
@@ -93,6 +101,15 @@ def _mark(address: str) -> FileMark | None:
                 problem, remedy = "is in a directory that this machine has not", "Do it where the directory is"
                 raise OutputError("look at a file", address, problem, remedy) from None
             return None
+
+
+def _listed_mark(address: str) -> FileMark | None:
+    filesystem, path = opened(address)
+    if not s3.is_s3(filesystem):
+        return _mark(address)
+    with wrapped("look at a file", address):
+        found = s3.listed(filesystem, path)
+        return mark_of(found) if found else None
 
 
 def _deleted(address: str, found: FileMark) -> bool:

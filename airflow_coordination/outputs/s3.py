@@ -65,6 +65,14 @@ def look(filesystem: Any, path: str) -> dict[str, Any]:
     return {"size": found["ContentLength"], "ETag": found["ETag"], "LastModified": found["LastModified"]}
 
 
+def listed(filesystem: Any, path: str) -> dict[str, Any] | None:
+    """Return the same as a listing says it, ``None`` when there is none."""
+    bucket, key, _ = filesystem.split_path(path)
+    answer = filesystem.call_s3("list_objects_v2", Bucket=bucket, Prefix=key, MaxKeys=1)
+    found = [{**each, "size": each["Size"]} for each in answer.get("Contents", ()) if each["Key"] == key]
+    return found[0] if found else None
+
+
 def delete_version(filesystem: Any, path: str, etag: str | None) -> bool:
     """Delete an object if it still has an ETag; return whether it had. A versioned bucket keeps it.
 

@@ -206,6 +206,19 @@ def delete(address: str) -> None:
                     filesystem.rm_file(name)
 
 
+def delete_file(address: str) -> None:
+    """Delete one file; no error if it is gone, and a directory stays.
+
+    :raises OutputError: when it cannot be deleted.
+    """
+    filesystem, path = opened(address)
+    with wrapped("delete a file", address), suppress(FileNotFoundError):
+        if s3.is_s3(filesystem):
+            s3.delete_version(filesystem, path, None)
+        else:
+            filesystem.rm_file(path)
+
+
 def delete_if_empty(address: str) -> None:
     """Delete a directory that nothing is in; any other stays, and an object store has none.
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import (
@@ -36,6 +36,9 @@ from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, Partiti
 from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.session import usable
+
+if TYPE_CHECKING:
+    from airflow_coordination.follow_ups.protocol import SourceAction
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +146,7 @@ class _Tenure:
     ) -> None:
         self._function, self._lease, self._driver, self._fetch_next = function, lease, driver, fetch_next
         self._then: str | None = None
+        self._actions: tuple[SourceAction, ...] = ()
         self._over: Ended | None = None
         self._ending = threading.Lock()
         self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, crew=driver.crew)
@@ -263,13 +267,17 @@ class _Tenure:
     def _note(self, outcome: Complete | Close) -> None:
         """Write down what follows the ending, while the lease is renewed: that may take a look at many objects."""
         if outcome.then is not None:
-            from airflow_coordination.follow_ups.notes import note_of
+            from airflow_coordination.follow_ups.notes import note_of, pinned
 
             ended = self._lease.chain.partition
-            self._then = note_of(outcome.then, ended, self._lease.fence, self._driver.output_root)
+            self._actions = pinned(outcome.then, ended)
+            self._then = note_of(self._actions, ended, self._lease.fence, self._driver.output_root)
 
     def _follow_up(self) -> None:
-        """Do what follows the ending, which counts in any case: what is not done now is done later."""
+        """Do what follows the ending, which counts in any case: what is not done now is done later.
+
+        What is done is what this driver's function has said, not what the store says of it.
+        """
         lease = self._lease
         if self._then is None or lease.ending is None:
             return
@@ -277,7 +285,7 @@ class _Tenure:
 
         note = FollowUp(lease.partition.source, lease.key, lease.fence.token, lease.ending.op, self._then)
         try:
-            follow_up(self._driver.coordinator, note)
+            follow_up(self._driver.coordinator, note, self._actions)
         except Exception as error:
             log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 

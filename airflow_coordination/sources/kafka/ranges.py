@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.sources.errors import SourceError
@@ -32,6 +33,11 @@ class KafkaRanges:
         for topic in self.topics:
             for number in self._numbers(client, topic):
                 yield PartitionIdentifier(f"{topic}:{number}", {"topic": topic, "partition": number})
+
+    @property
+    def follow_up_rights(self) -> FollowUpRights:
+        """Where offsets may be committed for notes that are found, and with which options."""
+        return FollowUpRights(servers=self.servers, options=self.options)
 
     def _client(self) -> Any:
         try:

@@ -8,12 +8,12 @@ objects, their bytes, and the 4 KB of a payload, which hold some 50 to 300 names
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airflow_coordination.follow_ups.objects import group_digest
 from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import SEPARATOR, check_key, encode_part
@@ -93,8 +93,7 @@ def identifier(document: Mapping[str, Any]) -> PartitionIdentifier:
 def _key(bucket: str, objects: list[StoredObject]) -> str:
     """Return ``bucket|first name|digest``; the digest covers names and versions, so it is the group's identity."""
     versions = [[found.key, found.size, found.etag, str(found.modified)] for found in objects]
-    digest = hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:24]
-    return SEPARATOR.join([encode_part(bucket), encode_part(objects[0].key[:_SHOWN]), digest])
+    return SEPARATOR.join([encode_part(bucket), encode_part(objects[0].key[:_SHOWN]), group_digest(versions)])
 
 
 def _directory(key: str) -> str:

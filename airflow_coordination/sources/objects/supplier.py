@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
+from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
@@ -74,6 +75,11 @@ class ObjectListing:
     def name(self) -> str:
         """The address of the listing, for messages."""
         return self.listing.address(self.listing.prefix)
+
+    @property
+    def follow_up_rights(self) -> FollowUpRights:
+        """What may be deleted for notes that are found: objects below what is listed."""
+        return FollowUpRights(objects=self.name)
 
     def _report(self, scan: Scan, pages: Pages) -> None:
         log.info("%s: %d objects listed, %d taken.", self.name, pages.listed, pages.taken)

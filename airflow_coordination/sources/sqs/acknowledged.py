@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.status import PartitionStatus
@@ -30,6 +31,11 @@ class AcknowledgedNotifications:
     visibility: timedelta
     again_after: timedelta
     region: str | None = None
+
+    @property
+    def follow_up_rights(self) -> FollowUpRights:
+        """What may be deleted for notes that are found: messages of the queue."""
+        return FollowUpRights(queues=self.queue_url)
 
     def supply(self, state: Mapping[str, Any], view: SourceView) -> Iterator[Supplied]:
         """Yield what is new; delete the messages whose partitions have all completed, and hide the others.

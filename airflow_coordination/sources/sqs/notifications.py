@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, overload
 
+from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.sqs import check_queue
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
@@ -31,6 +32,11 @@ class SqsNotifications:
     max_messages: int
     visibility: timedelta
     region: str | None = None
+
+    @property
+    def follow_up_rights(self) -> FollowUpRights:
+        """What may be deleted for notes that are found: messages of the queue."""
+        return FollowUpRights(queues=self.queue_url)
 
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
         """Yield the objects of the messages that are there, and delete a batch when its partitions are created.

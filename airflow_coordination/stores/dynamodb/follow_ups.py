@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.clock import from_micros, to_micros
+from airflow_coordination.leases.clock import to_micros, told_moment
 from airflow_coordination.leases.fields import FOLLOW_UP_FIELDS
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.stores.calls import Call
@@ -61,11 +61,8 @@ def note_key(note: FollowUp) -> dict[str, str]:
 
 
 def _decoded(source: str, item: Item) -> FollowUp:
-    return FollowUp(
-        source,
-        item[READABLE_KEY],
-        int(item[_STORED["token"]]),
-        item[_STORED["op"]],
-        item[_STORED["text"]],
-        from_micros(int(item[_STORED["noted_at"]])),
-    )
+    """Return the note in an item; one that is none says nothing, and is named by whoever reads what it says."""
+    token, noted_at = item.get(_STORED["token"], 0), item.get(_STORED["noted_at"])
+    said = [str(item.get(name, "")) for name in (READABLE_KEY, _STORED["op"], _STORED["text"])]
+    key, op, text = said
+    return FollowUp(source, key, int(token), op, text, told_moment(noted_at))

@@ -10,12 +10,13 @@ deleted) is in neither: ``ready`` for what can be acquired at once, ``timed`` fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.leases.blocks import load_blocks
-from airflow_coordination.leases.clock import from_micros
+from airflow_coordination.leases.clock import from_micros, told_moment
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import (
     FOLLOW_UP_FIELDS,
@@ -155,7 +156,8 @@ def pause_of_row(row: Sequence[Any]) -> Pause:
 
 def follow_up_of(row: Sequence[Any]) -> FollowUp:
     """Return the note in a row of ``FOLLOW_UP``."""
-    return _follow_up(row)
+    *found, noted_at = row
+    return replace(_follow_up([*found, None]), noted_at=told_moment(noted_at))
 
 
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:

@@ -58,7 +58,7 @@ def create(supplier, **arguments):
 
 
 def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_path, caplog) -> None:
-    from airflow_coordination.follow_ups import DeleteObjects
+    from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights
     from airflow_coordination.follow_ups.notes import note_of
 
     file = tmp_path / "read.json"
@@ -67,7 +67,8 @@ def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_pa
     lease = flights.acquire_partition("read")
     flights.complete(lease, then=note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
     flights.complete(flights.acquire_partition("broken"), then="[{}]")
-    state, pushed = run(create(lambda state: [] if file.exists() else ["new"]))
+    rights = FollowUpRights(objects=str(tmp_path))
+    state, pushed = run(create(lambda state: [] if file.exists() else ["new"], follow_up_rights=rights))
     assert (state, pushed["created"]) == ("success", 1)
     assert not file.exists()
     assert [note.key for note in flights.follow_ups()] == ["broken"]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from airflow_coordination.follow_ups import DeleteObjects, follow_up_all, objects
+from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all, objects
 from airflow_coordination.follow_ups.notes import note_of
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
@@ -59,7 +59,7 @@ def finish(one: SourceCoordinator, key: str) -> None:
     assert lease is not None
     then = DeleteObjects(lease.partition.payload["paths"])
     one.complete(lease, then=note_of(then, lease.partition, lease.fence, None))
-    follow_up_all(one, key)
+    follow_up_all(one, key, FollowUpRights.of_a_person())
 
 
 def main(store: str, key: str, last: str) -> None:

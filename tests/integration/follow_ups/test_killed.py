@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from airflow_coordination.follow_ups import follow_up_all
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
 from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.stores import open_store
 from tests.house.tree import ROOT
@@ -97,6 +97,6 @@ def _killed(one: SourceCoordinator, url: str, made: Callable[[str], Any], point:
         assert seen.fence is not None
         assert one.give_up_for_dead_owner(key, seen.fence)
         dying.finish(one, key)
-    follow_up_all(one, key)
+    follow_up_all(one, key, FollowUpRights.of_a_person())
     assert (there(), list(one.follow_ups(key))) == ({OTHER}, [])
     return found

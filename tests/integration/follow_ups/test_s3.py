@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups import Carried, DeleteObjects, follow_up_all
+from airflow_coordination.follow_ups import Carried, DeleteObjects, FollowUpRights, follow_up_all
 from airflow_coordination.follow_ups.notes import note_of
 from airflow_coordination.leases import Partition, PartitionStatus, SourceCoordinator
 from airflow_coordination.outputs.errors import OutputError
@@ -125,7 +125,7 @@ def test_a_list_of_thousands_is_an_object_below_the_output_root(s3, bucket, left
     action = DeleteObjects([f"s3://{bucket}/{name}" for name in names])
     one.complete(lease, then=note_of(action, lease.partition, lease.fence, f"s3a://{bucket}/out"))
     assert sum(name.startswith("out/_follow_ups/") for name in _all(s3, bucket)) == 1
-    assert follow_up_all(one).done == 1
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert left() == set()
 
 

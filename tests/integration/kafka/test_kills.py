@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import follow_up_all
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.spark import read_completed
 from airflow_coordination.stores import open_store
@@ -67,7 +67,7 @@ def test_s12_s27_killed_at_any_moment_each_record_is_published_once(
             break
     assert killed >= kills, "there were too few passes to be killed in"
     assert at_work >= kills // 3, "what is killed while it starts shows nothing"
-    follow_up_all(one)
+    follow_up_all(one, rights=FollowUpRights.of_a_person())
     assert committed() == found
     rows = read_completed(spark, store=store, source="topic", dataset="numbers")
     numbers = sorted(int(row.number) for row in rows.collect())

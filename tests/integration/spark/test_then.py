@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import follow_up_all
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
 from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.spark import Close, Complete, DeleteObjects, GiveUp, Publish, drain, read_completed
 from airflow_coordination.stores import open_store
@@ -84,7 +84,7 @@ def test_what_cannot_be_done_now_does_not_undo_the_ending(run, one, files, monke
     assert [note.key for note in one.follow_ups()] == ["a", "b", "c"]
     assert "Partition 'a' has ended, and what follows is left for later" in caplog.text
     monkeypatch.undo()
-    assert follow_up_all(one).done == 3
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 3
     assert not any(file.exists() for file in files)
 
 
@@ -103,7 +103,7 @@ def test_a_close_deletes_what_its_pass_has_read(run, one, files) -> None:
 
 DRIVER = """
 import os, signal, sys
-from airflow_coordination.follow_ups import objects
+from airflow_coordination.follow_ups import FollowUpRights, objects
 from airflow_coordination.outputs import file_marks
 from tests.integration.spark.test_then import deliver_all
 at = int(sys.argv[4])
@@ -147,6 +147,6 @@ def test_a_driver_killed_in_the_middle_leaves_the_rest_to_others(tmp_path, files
     assert [file.exists() for file in files] == [False, True, True]
     [partition] = one.partitions()
     assert partition.status is PartitionStatus.COMPLETED
-    assert follow_up_all(one).done == 1
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in files)
     assert list(one.follow_ups()) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, follow_up_all
+from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, FollowUpRights, follow_up_all
 from airflow_coordination.follow_ups.notes import actions_of, note_of
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.supply import SourceView, Supplied
@@ -94,7 +94,7 @@ def test_s27_then_deletes_the_message_right_after_the_ending(one, told, left, qu
     one.run_supplier(sqs_notifications(queue, region=REGION, delete="acknowledged"))
     complete(one, then=True)
     assert left() == 2, "noted, and nothing is done before somebody reads the note"
-    assert follow_up_all(one).done == 1
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert left() == 1
 
 
@@ -106,7 +106,7 @@ def test_s27_a_receipt_that_is_outdated_leaves_the_message_to_the_supplier(
     told("a")
     one.run_supplier(supplier)
     complete(one, then=True)
-    assert follow_up_all(one).done == 1
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert left() == 1
     while left():
         one.run_supplier(supplier)
@@ -183,7 +183,7 @@ def test_a_store_that_is_lost_is_filled_again(one, supplier, told, left) -> None
     told("a", "b", "c")
     one.run_supplier(supplier)
     assert complete(one, then=True) == "a"
-    follow_up_all(one)
+    follow_up_all(one, rights=FollowUpRights.of_a_person())
     other = SourceCoordinator(open_store("memory://"), "s", "me")
     while names(other) != ["b", "c"]:
         other.run_supplier(supplier)
@@ -212,7 +212,7 @@ def test_s11_a_supplier_killed_at_any_call_loses_no_message_and_deletes_none_too
                 one.run_supplier(supplier)
             assert left() == 2
             assert [complete(one, then=True) for _ in "ab"] == ["a", "b"]
-            follow_up_all(one)
+            follow_up_all(one, rights=FollowUpRights.of_a_person())
             while left():
                 one.run_supplier(supplier)
             assert {partition.status for partition in one.partitions()} == {PartitionStatus.COMPLETED}

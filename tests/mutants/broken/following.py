@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "a note goes before it is done",
         "follow_ups.doing",
-        "    try:\n        carried = sum(",
-        "    coordinator.clear_follow_up(note)\n    try:\n        carried = sum(",
+        "    try:\n        carried = sum((_",
+        "    coordinator.clear_follow_up(note)\n    try:\n        carried = sum((_",
         "S27: what a process does not live to do is never done",
         _doing("what_cannot_be_done_stays_and_keeps_nothing_else"),
     ),
@@ -106,6 +106,40 @@ MUTANTS = (
         "    if not digest:\n",
         "S27: others decide what is deleted",
         _doing("a_list_that_is_not_as_it_was_written_is_not_followed"),
+    ),
+    Mutant(
+        "a note is its own right",
+        "follow_ups.doing",
+        "            if not rights.allow(place):\n",
+        "            if rights is None:\n",
+        "F4: who may write into the store says what the supplier deletes and calls",
+        Tested(
+            "tests/unit/follow_ups/test_rights.py::test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed"
+        ),
+    ),
+    Mutant(
+        "one odd note stops the others",
+        "follow_ups.doing",
+        "    except Exception as error:  # a library",
+        "    except OSError as error:  # a library",
+        "F1: a missing library stops every run of a supplier",
+        Tested("tests/unit/follow_ups/test_odd_notes.py::test_f1_a_library_that_is_missing_keeps_nothing_else"),
+    ),
+    Mutant(
+        "a group is not compared with what was listed",
+        "follow_ups.objects",
+        "            if any(self._digest(root, found) == self.digest for root in self._roots()):\n",
+        "            if found:\n",
+        "F2: an object of a group that was written again after it was read is deleted",
+        _objects("f2_a_group_of_which_one_was_written_again_after_it_was_listed_is_left_and_said"),
+    ),
+    Mutant(
+        "a message that is not deleted is passed over once another is",
+        "follow_ups.messages",
+        '                if each["Code"] not in _GONE:\n',
+        '                if each["Code"] not in _GONE and not left:\n',
+        "S27: a note is taken away although a message of it is still there",
+        Tested("tests/unit/follow_ups/test_messages.py::test_small_x9_a_refusal_counts_beside_a_message_that_is_gone"),
     ),
     Mutant(
         "a group's offset goes back",

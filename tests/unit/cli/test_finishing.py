@@ -28,7 +28,7 @@ FINISH = ("finish-actions", "--source", "flights")
 
 
 def test_s27_all_that_is_left_is_done(left, flights, cli):
-    code, out, err = cli(*FINISH, "-o", "json")
+    code, out, err = cli(*FINISH, "--yes", "-o", "json")
     assert code == 0
     assert [(row["key"], row["tenure"]) for row in json.loads(out)] == [("2013-01", 1), ("2013-02", 1)]
     assert "Done: 2 of 2 note(s)." in err
@@ -37,7 +37,7 @@ def test_s27_all_that_is_left_is_done(left, flights, cli):
 
 
 def test_s27_after_one_partition_only(left, flights, cli):
-    assert "Done: 1 of 1 note(s)." in cli(*FINISH, "2013-02")[2]
+    assert "Done: 1 of 1 note(s)." in cli(*FINISH, "2013-02", "--yes")[2]
     assert [file.exists() for file in left] == [True, False]
 
 
@@ -52,7 +52,7 @@ def test_a_dry_run_changes_nothing(left, flights, cli):
 def test_what_fails_stays_and_is_named(left, flights, cli):
     left[0].write_text("written again")
     flights.complete(flights.get_next_partition(), then="[{}]")  # the third
-    code, _, err = cli(*FINISH)
+    code, _, err = cli(*FINISH, "--yes")
     assert code == 1
     assert f"Left alone: {left[0]} was written again." in err
     assert f"Not done for {HOSTILE!a}: Cannot read a follow-up: it is not understood" in err
@@ -78,5 +78,5 @@ def test_s27_show_and_explain_say_what_is_left(left, flights, cli):
     said = cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
     assert "What was to follow at its source (then=) is not done yet." in said
     assert "airflow_coordination finish-actions 2013-01 --source flights" in said
-    cli(*FINISH)
+    cli(*FINISH, "--yes")
     assert "then=" not in cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from airflow_coordination.follow_ups import (
     DeleteMessages,
     DeleteObjects,
     FollowUpError,
+    FollowUpRights,
     follow_up_all,
 )
-from airflow_coordination.follow_ups.notes import KINDS, LISTS, actions_in, note_of
+from airflow_coordination.follow_ups.notes import KINDS, LISTS, note_of, said_in
 from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.leases.follow_up import MAX_BYTES
 from airflow_coordination.leases.lease import Lease
@@ -52,7 +54,7 @@ def test_what_drivers_have_left_is_done_and_gone(one, tmp_path) -> None:
     files = [a_file(tmp_path, name) for name in "abc"]
     for file in files:
         ended(one, file.name, DeleteObjects(str(file)))
-    result = follow_up_all(one)
+    result = follow_up_all(one, rights=FollowUpRights.of_a_person())
     assert (result.done, result.left_alone, result.failed) == (3, [], [])
     assert not any(file.exists() for file in files)
     assert list(one.follow_ups()) == []
@@ -62,8 +64,8 @@ def test_what_drivers_have_left_is_done_and_gone(one, tmp_path) -> None:
 def test_several_things_follow_one_after_the_other(one, tmp_path) -> None:
     files = [a_file(tmp_path, name) for name in "ab"]
     ended(one, "k", [DeleteObjects(str(file)) for file in files])
-    assert len(actions_in(next(one.follow_ups()).text)) == 2
-    assert follow_up_all(one, "k").done == 1
+    assert len(said_in(next(one.follow_ups()).text)) == 2
+    assert follow_up_all(one, "k", FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in files)
 
 
@@ -74,7 +76,7 @@ def test_what_cannot_be_done_stays_and_keeps_nothing_else(one, tmp_path) -> None
     ended(one, "b", DeleteObjects(str(file)))
     (gone / "x.json").unlink()
     gone.rmdir()
-    result = follow_up_all(one)
+    result = follow_up_all(one, rights=FollowUpRights.of_a_person())
     [(note, error)] = result.failed
     assert (note.key, result.done, file.exists()) == ("a", 1, False)
     assert "this machine has not" in str(error)
@@ -82,12 +84,24 @@ def test_what_cannot_be_done_stays_and_keeps_nothing_else(one, tmp_path) -> None
     assert one.metrics.counts["s_source_coordinator_followUpErrors"] == 1
 
 
-def test_a_source_that_cannot_be_reached_is_not_tried_a_thousand_times(one) -> None:
+def test_a_place_that_cannot_be_reached_is_not_tried_a_thousand_times_and_keeps_no_other(one, tmp_path) -> None:
+    gone, file = tmp_path / "gone", a_file(tmp_path)
+    gone.mkdir()
     for number in range(12):
-        lease = acquired(one, f"k{number:02}")
-        one.complete(lease, then="[{}]")
-    result = follow_up_all(one)
-    assert (len(result.failed), result.gave_up) == (10, True)
+        ended(one, f"k{number:02}", DeleteObjects(str(a_file(gone, f"{number}"))))
+    ended(one, "the last", DeleteObjects(str(file)))
+    shutil.rmtree(gone)
+    result = follow_up_all(one, rights=FollowUpRights.of_a_person())
+    assert (len(result.failed), result.gave_up, result.done, file.exists()) == (10, True, 1, False)
+
+
+def test_f1_notes_that_are_not_understood_keep_no_other_however_many_there_are(one, tmp_path) -> None:
+    file = a_file(tmp_path)
+    for number in range(12):
+        one.complete(acquired(one, f"k{number:02}"), then="[{}]")
+    ended(one, "the last", DeleteObjects(str(file)))
+    result = follow_up_all(one, rights=FollowUpRights.of_a_person())
+    assert (len(result.failed), result.gave_up, result.done, file.exists()) == (12, False, 1, False)
 
 
 def test_a_long_list_is_a_file_below_the_output_root_until_it_is_done(one, tmp_path) -> None:
@@ -97,7 +111,7 @@ def test_a_long_list_is_a_file_below_the_output_root_until_it_is_done(one, tmp_p
     [note] = one.follow_ups()
     assert len(note.text) < MAX_BYTES
     [kept] = (root / LISTS).rglob("*.json")
-    assert follow_up_all(one).done == 1
+    assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in [*files, kept])
 
 
@@ -117,7 +131,7 @@ def test_a_list_that_is_not_as_it_was_written_is_not_followed(one, tmp_path, cha
     ended(one, "k", DeleteObjects([str(file) for file in files]), str(root))
     [kept] = (root / LISTS).rglob("*.json")
     kept.unlink() if change == "deleted" else kept.write_text("[]")
-    [(_, error)] = follow_up_all(one).failed
+    [(_, error)] = follow_up_all(one, rights=FollowUpRights.of_a_person()).failed
     assert ("is not there" if change == "deleted" else "was changed since") in str(error)
     assert all(file.exists() for file in files)
 
@@ -127,7 +141,7 @@ def test_a_list_that_is_not_as_it_was_written_is_not_followed(one, tmp_path, cha
 )
 def test_a_note_that_is_not_understood_says_so_and_stays(one, text) -> None:
     one.complete(acquired(one, "k"), then=text)
-    [(_, error)] = follow_up_all(one).failed
+    [(_, error)] = follow_up_all(one, rights=FollowUpRights.of_a_person()).failed
     assert isinstance(error, FollowUpError)
     assert str(error).endswith("Use the version of this package that has written it, or a newer one")
     assert len(list(one.follow_ups())) == 1
@@ -147,7 +161,7 @@ def test_every_kind_comes_back_as_it_went(one) -> None:
         DeleteObjects("/x/y"),
         DeleteMessages("https://sqs.eu-west-1.amazonaws.com/1/q", ["r1", "r2"]),
         CallUrl("https://example.org/done", {"a": [1]}),
-        CommitOffsets("broker:9092", "g", {"t:0": 7}, "OPTIONS"),
+        CommitOffsets("broker:9092", "g", {"t:0": 7}),
     ]
     assert {type(action) for action in actions} == set(KINDS.values())
     partition = acquired(one, "k").partition

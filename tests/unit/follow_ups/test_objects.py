@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -95,6 +96,52 @@ def test_a_group_of_a_listing_is_deleted_as_a_whole(files) -> None:
     mine = partition(group.payload)
     assert noted(DeleteObjects.of(mine), mine).carry_out() == Carried(3)
     assert not any(file.exists() for file in files)
+
+
+@pytest.fixture
+def group(files) -> Partition:
+    listing = object_listing(files[0].parent, scan="once", max_objects=9, lateness=timedelta(0))
+    [found] = [each for each in listing({}) if hasattr(each, "key")]
+    return replace(partition(found.payload), key=found.key)
+
+
+def test_f2_a_group_of_which_one_was_written_again_after_it_was_listed_is_left_and_said(files, group) -> None:
+    written_again(files[1])
+    done = noted(DeleteObjects.of(group), group).carry_out()
+    assert all(file.exists() for file in files)
+    [said] = done.left_alone
+    assert "one of them is not what it was when it was listed" in said
+
+
+def test_f2_a_group_of_which_one_is_gone_is_left(files, group) -> None:
+    files[1].unlink()
+    assert noted(DeleteObjects.of(group), group).carry_out().left_alone
+    assert files[0].exists()
+
+
+def test_f2_a_group_as_it_was_listed_is_deleted_but_what_was_written_again_since(files, group) -> None:
+    action = noted(DeleteObjects.of(group), group)
+    written_again(files[1])
+    assert action.carry_out() == Carried(2, (f"{files[1]} was written again",))
+    assert [file.exists() for file in files] == [False, True, False]
+
+
+def test_f2_some_objects_of_a_group_are_looked_at_with_the_others(files, group) -> None:
+    written_again(files[1])
+    other = files[0].parent.parent / "other.json"
+    other.write_text("x")
+    done = noted(DeleteObjects([str(files[0]), str(other)]), group).carry_out()
+    assert (done.done, len(done.left_alone), files[0].exists(), other.exists()) == (1, 1, True, False)
+
+
+def test_f2_a_group_whose_first_name_is_long_or_holds_what_keys_escape(tmp_path) -> None:
+    for name in ("x" * 120 + "/" + "%7C|" + "y" * 120, "x" * 120 + "/z"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    listing = object_listing(tmp_path, scan="once", max_objects=9, lateness=timedelta(0))
+    [found] = [each for each in listing({}) if hasattr(each, "key")]
+    mine = replace(partition(found.payload), key=found.key)
+    assert noted(DeleteObjects.of(mine), mine).carry_out() == Carried(2)
 
 
 def test_what_was_not_there_at_the_end_is_no_business_of_ours(files, tmp_path) -> None:
