@@ -55,7 +55,8 @@ def _show(found: list[FollowUp], args: Namespace) -> None:
 def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
     """Do what was shown, and no note that has come since."""
     options = options_in(args.options_from) if args.options_from else {}
-    if not args.yes and not confirmed(f"Do what {len(found)} note(s) say, with the rights of this process?"):
+    question = f"Do what {len(found)} note(s) say, with the rights of this process?"
+    if not args.yes and not confirmed(question, coordinator.store):
         say("Nothing was changed.")
         return 0
     done = follow_up_notes(coordinator, found, FollowUpRights.of_a_person(options))
