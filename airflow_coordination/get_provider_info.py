@@ -48,6 +48,13 @@ _OPTIONS = {
         "",
         example="s3a://bucket/published",
     ),
+    "airflow_id": _option(
+        "The name of this Airflow where several work on one store; empty = one that its first task makes and keeps "
+        "as the Variable coordination_airflow_id.",
+        "string",
+        "",
+        example="production",
+    ),
     "board_connections": _option(
         "The connections whose stores the page Partitions shows, separated by commas.",
         "string",

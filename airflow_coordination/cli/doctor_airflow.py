@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow_coordination.cli.doctor_output import look_at_output_root
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.hooks.identity import known_airflow_id
 from airflow_coordination.hooks.settings import SECTION, sweep_interval
 from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
@@ -29,6 +30,7 @@ def look_around(conn_id: str) -> Iterator[Finding]:
     """
     hook = CoordinationHook(conn_id)
     yield from looked("settings", lambda: _settings(hook))
+    yield from looked("airflow name", _name)
     yield from looked("spark connection", _spark_connection)
     yield from looked("output root", lambda: _output_root(hook))
 
@@ -41,6 +43,13 @@ def _settings(hook: CoordinationHook) -> Iterator[Finding]:
     hook.settings({})
     sweep_interval()
     yield Finding("settings", Verdict.OK, ", ".join(named) if named else "the defaults")
+
+
+def _name() -> Iterator[Finding]:
+    """Say by which name owners are told from those of other Airflows."""
+    name = known_airflow_id()
+    found = f"owners of leases name this Airflow {name!a}" if name else "the first task that owns a lease makes it"
+    yield Finding("airflow name", Verdict.OK, found)
 
 
 def _configured() -> set[str]:

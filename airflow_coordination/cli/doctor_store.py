@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 
 MAX_SKEW: Final = timedelta(seconds=5)
 """The greatest difference allowed between this host's clock and the store's; DynamoDB's answers give whole seconds."""
+
+HELD: Final = 100
+"""So many leases of a source are looked at for whose they are."""
 
 
 def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:
@@ -23,6 +29,7 @@ def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:
     yield from found
     if found[0].verdict is Verdict.OK:
         yield from looked("partition prefix", lambda: _prefix(store))
+        yield from looked("airflows", lambda: _airflows(store))
     yield from _table(store, role)
     if found[0].verdict is Verdict.OK:
         yield from _server(store, role)
@@ -52,6 +59,17 @@ def _prefix(store: PartitionStore) -> Iterator[Finding]:
     found = f"{store.partition_prefix!a}: {under} of the {len(known)} sources are under it"
     remedy = "" if under else "If their work is meant, leave out the partition_prefix where the store is named"
     yield Finding("partition prefix", Verdict.OK if under else Verdict.WRONG, found, remedy)
+
+
+def _airflows(store: PartitionStore) -> Iterator[Finding]:
+    """Say which sources several Airflows work on right now, which may be staging beside production."""
+    for source, _ in store.sources():
+        held = store.page(source, PartitionStatus.ASSIGNED, None, HELD)
+        names = sorted({name for each in held if (name := Owner(each.owner or "").place.airflow) is not None})
+        if len(names) > 1:
+            found = f"{len(names)} Airflows hold leases of source {shown(source)}: {', '.join(map(shown, names))}"
+            remedy = "If that is not meant, such as staging beside production, give each a partition_prefix of its own"
+            yield Finding("airflows", Verdict.OK, found, remedy)
 
 
 def _table(store: PartitionStore, role: str) -> Iterator[Finding]:

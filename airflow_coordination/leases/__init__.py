@@ -25,7 +25,7 @@ from airflow_coordination.leases.errors import (
     UnknownParentError,
 )
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
-from airflow_coordination.leases.fence import Ending, Fence, Owner
+from airflow_coordination.leases.fence import Ending, Fence, Owner, Place
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
@@ -68,6 +68,7 @@ __all__ = [
     "PartitionStatus",
     "PartitionUpdateError",
     "PayloadError",
+    "Place",
     "ProgressStateError",
     "Reason",
     "SchemaVersionError",

@@ -172,7 +172,7 @@ class Acquisition:
         return self._retake(seen, same_try)
 
     def _retake(self, seen: Partition, same_try: bool) -> Lease | None:
-        if seen.status is not PartitionStatus.ASSIGNED or seen.owner_task != self._owner.task:
+        if seen.status is not PartitionStatus.ASSIGNED or not self._owner.is_also(seen.owner):
             return None
         write = Retake(
             source=self._source,

@@ -126,10 +126,10 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         self._acquisition.owner_details = details_of(facts)
 
     def held_by_task(self) -> Sequence[Partition]:
-        """Return the partitions that any try of this owner's Airflow task holds."""
-        return self._settler.repeat(
-            "look for own leases", lambda: self.store.find_task(self._source_id, self.owner.task)
-        )
+        """Return what any try of this owner's Airflow task holds, not of its namesake in another Airflow."""
+        action, task = "look for own leases", self.owner.task
+        found = self._settler.repeat(action, lambda: self.store.find_task(self._source_id, task))
+        return [each for each in found if self.owner.is_also(each.owner)]
 
     def save_progress_state(
         self, lease: Lease, state: object, blocks: Sequence[Block] = (), counted: Accounting | None = None

@@ -29,7 +29,7 @@ Every exception keeps its arguments in ``args``, so that it survives pickling be
 
 from __future__ import annotations
 
-from airflow_coordination.leases.fence import Ending, Fence
+from airflow_coordination.leases.fence import Ending, Fence, Owner
 from airflow_coordination.leases.input_errors import (
     CoordinationError,
     InvalidInputError,
@@ -104,7 +104,7 @@ class PartitionNotOwnedError(CoordinationError):
         self.key, self.held, self.current, self.ending, self.owner = key, held, current, ending, owner
 
     def __str__(self) -> str:
-        holder = f"it is now held by {shown(self.owner)}" if self.owner else "nobody holds it now"
+        holder = f"it is now held by {shown(Owner(self.owner).plain)}" if self.owner else "nobody holds it now"
         if self.owner and self.current:
             holder += f" under fence {self.current}"
         how = f"this tenure ended: {self.ending}" if self.ending else "how this tenure ended is no longer known"

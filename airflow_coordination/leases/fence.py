@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Final
 from urllib.parse import quote, unquote
 
 from airflow_coordination.leases.clock import from_micros
@@ -53,8 +54,28 @@ class TaskInstance:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where an owner is, beside its hostname: what tells it from a namesake. What is unknown is ``None``.
+
+    :param airflow: the name of its Airflow: the same task instance of another one is somebody else.
+    :param boot: of its machine and its process ids: equal where a process id means the same process.
+    :param process: its process id and, after a dot, what tells it from a later process of that id.
+    """
+
+    airflow: str | None = None
+    boot: str | None = None
+    process: str | None = None
+
+
+_PLACE: Final = tuple(field.name for field in fields(Place))
+_NOWHERE: Final = Place()
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """Who holds a lease. ``hostname/dag/run/task/map index/try``; other texts own without a task identity.
+
+    After the hostname it may say where that is: ``hostname;airflow=production;boot=5f0c1d2e;process=4711.88/dag/…``.
 
     :param text: the whole, as ``partitionOwner`` shows it; each of the six parts percent-encoded.
     """
@@ -62,10 +83,45 @@ class Owner:
     text: str
 
     @classmethod
-    def of_task(cls, hostname: str, dag: str, run: str, task: str, map_index: int, try_number: int) -> Owner:
+    def of_task(
+        cls, hostname: str, dag: str, run: str, task: str, map_index: int, try_number: int, place: Place = _NOWHERE
+    ) -> Owner:
         """Return the owner that an Airflow task instance is."""
-        parts = (hostname, dag, run, task, str(map_index), str(try_number))
-        return cls("/".join(quote(part, safe=":+@ ") for part in parts))
+        parts = (dag, run, task, str(map_index), str(try_number))
+        return cls("/".join([_located(hostname, place), *map(_quoted, parts)]))
+
+    @classmethod
+    def of_process(cls, name: str, place: Place = _NOWHERE) -> Owner:
+        """Return an owner that is no Airflow task: its name, and where it is."""
+        return cls(_located(name, place))
+
+    @property
+    def place(self) -> Place:
+        """Where it is, as far as it says so: older code says nothing."""
+        said = (each.partition("=") for each in self.text.split("/", 1)[0].split(";")[1:])
+        return Place(**{name: unquote(value) for name, _, value in said if name in _PLACE and value})
+
+    @property
+    def plain(self) -> str:
+        """The text without the place, as people are shown it."""
+        head, slash, rest = self.text.partition("/")
+        return head.split(";", 1)[0] + slash + rest if self.place != _NOWHERE else self.text
+
+    def is_also(self, holder: str | None) -> bool:
+        """Return whether who holds a lease is a try of this task instance, so that this try may act for it.
+
+        A holder that does not name its Airflow is older code, whose word is taken as it was: until its lease ends.
+
+        :param holder: as the partition's ``owner``.
+        """
+        other = Owner(holder or "")
+        return self.task == other.task and other.place.airflow in (None, self.place.airflow)
+
+    @property
+    def identity(self) -> str:
+        """The task identity, before it the Airflow's name where that is known: what tries of one task share."""
+        airflow = self.place.airflow
+        return self.task if airflow is None else f"{airflow}:{self.task}"
 
     @property
     def _parts(self) -> list[str]:
@@ -91,8 +147,17 @@ class Owner:
     @property
     def instance(self) -> TaskInstance | None:
         """The task instance with its parts decoded, ``None`` for owners that are no Airflow task."""
-        parts = self._parts
+        parts = Owner(self.plain)._parts
         return TaskInstance(*map(unquote, parts)) if parts else None
+
+
+def _quoted(part: str) -> str:
+    return quote(part, safe=":+@ ")
+
+
+def _located(name: str, place: Place) -> str:
+    said = ((each, getattr(place, each)) for each in _PLACE)
+    return _quoted(name) + "".join(f";{each}={_quoted(value)}" for each, value in said if value)
 
 
 @dataclass(frozen=True, slots=True)

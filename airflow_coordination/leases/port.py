@@ -128,7 +128,7 @@ class PartitionStore(Protocol):
         """Return the ASSIGNED partition whose fence has this nonce."""
 
     def find_task(self, source: str, task: str) -> Sequence[Partition]:
-        """Return the ASSIGNED partitions held by any try of this task identity."""
+        """Return the ASSIGNED partitions held by any try of this task identity, whichever Airflow it is of."""
 
     def page(
         self,

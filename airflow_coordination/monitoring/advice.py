@@ -117,9 +117,9 @@ def unequal_owners(known: Lately, held: Sequence[Holding]) -> Iterator[Advice]:
 
     Compared is what they ended since all of them have been at work; the tries of a task count as one.
     """
-    at_work = {Owner(each.owner).task: each for each in held if not each.expired}
+    at_work = {Owner(each.owner).identity: each for each in held if not each.expired}
     since = max(_first_seen(known, held, at_work), default=known.now)
-    mine = (Owner(each.owner).task for each in known.past if each.owner and (each.acquired_at or since) >= since)
+    mine = (Owner(each.owner).identity for each in known.past if each.owner and (each.acquired_at or since) >= since)
     done = Counter(dict.fromkeys(at_work, 0))
     done.update(task for task in mine if task in at_work)
     total = done.total()
@@ -147,7 +147,7 @@ def _first_seen(known: Lately, held: Sequence[Holding], tasks: Container[str]) -
     began += [(each.owner, each.acquired_at) for each in known.past if each.owner]
     first: dict[str, datetime] = {}
     for owner, at in began:
-        task = Owner(owner or "").task
+        task = Owner(owner or "").identity
         if at is not None and task in tasks:
             first[task] = min(at, first.get(task, at))
     return first.values()

@@ -17,11 +17,14 @@ from typing import Any
 from airflow_coordination.leases.concurrency import AT_ONE_TIME, Balancing, balancing, check_concurrent_leases
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, shown
+from airflow_coordination.leases.explaining.wording import holder
+from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
+from airflow_coordination.leases.whereabouts import whereabouts
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.balance import TICK, Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
@@ -137,7 +140,7 @@ def drain(
         coordinator = SourceCoordinator(
             opened_store,
             source,
-            owner or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+            owner or _this_process(),
             partition_prefix,
             ownership_timeout,
             settings=settings,
@@ -216,7 +219,7 @@ def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lea
             log.warning(
                 "Nothing can be acquired, and %s holds the lease of the supplier until %s, if it does not renew it; "
                 "waiting for what it lists",
-                shown(rival.owner),
+                holder(rival.owner),
                 rival.ownership_timeout,
             )
             told = rival.owner
@@ -225,6 +228,11 @@ def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lea
     if lease is None and supplier is not None:
         return coordinator.get_next_partition()  # what a rival listed that ended between the two looks
     return lease
+
+
+def _this_process() -> str:
+    name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return Owner.of_process(name, whereabouts()).text
 
 
 def _check_limit(value: object) -> None:

@@ -18,9 +18,11 @@ from airflow_coordination.leases import (
 )
 from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.tenure_book import is_of_task
 
 if TYPE_CHECKING:
     pass
@@ -100,6 +102,7 @@ class LeaseChoice:
 
     def _cleared(self, key: str) -> Lease | Done:
         if self._on_clear == "reset":
+            self._check_free(key)
             self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
             return self._take(key)
         again = typed(self._coordinator, "reset", key)
@@ -108,6 +111,15 @@ class LeaseChoice:
             f"This task instance has finished its work on partition {shown(key)}; clearing it does not process the "
             f"partition again. To do that, run `{again}`, or set on_clear='reset'.",
         )
+
+    def _check_free(self, key: str) -> None:
+        """Refuse to take a partition from somebody who works on it by now.
+
+        :raises PartitionFailedError: when its lease is another task's, and lasts.
+        """
+        seen, until = self._read(key), self._coordinator.store.now()
+        if seen.ownership_timeout and seen.ownership_timeout > until and not is_of_task(seen, self._coordinator.owner):
+            raise _unavailable(seen, shell_of(self._coordinator.store))
 
     def _again(self, key: str, fence: Fence) -> Lease | Done:
         partition = self._read(key)
@@ -143,7 +155,7 @@ def _passed(partition: Partition) -> bool:
 def _unavailable(partition: Partition, shell: Shell) -> PartitionFailedError:
     """Return why the partition cannot be acquired now; the next retry comes when that may be over."""
     if partition.status is PartitionStatus.ASSIGNED:
-        reason = f"{partition.owner!a} works on it since this task's last try"
+        reason = f"{holder(partition.owner)} works on it since this task's last try"
         return PartitionFailedError(partition.key, reason, partition.ownership_timeout, partition.source, shell)
     due = partition.available_at or partition.reopen_at
     reason = f"it cannot be acquired ({partition.last_error or partition.status})"

@@ -28,8 +28,7 @@ def is_of_task(partition: Partition, task: Owner) -> bool:
     """
     if partition.status is not PartitionStatus.ASSIGNED or partition.deleted or partition.owner is None:
         return False
-    held = Owner(partition.owner)
-    return held.task == task.task and held.try_number <= task.try_number
+    return task.is_also(partition.owner) and Owner(partition.owner).try_number <= task.try_number
 
 
 class TenureBook:

@@ -62,4 +62,6 @@ def holder(owner: str | None) -> str:
         return shown(owner) if owner else "an owner without a name"
     mapped = "" if instance.map_index == _NOT_MAPPED else f" map index {printable(instance.map_index)},"
     dag, run, task, host = map(shown, (instance.dag, instance.run, instance.task, instance.hostname))
-    return f"task {task},{mapped} try {instance.try_number}, of run {run} of DAG {dag} on host {host}"
+    airflow = Owner(owner or "").place.airflow
+    named = "" if airflow is None else f" of Airflow {shown(airflow)}"
+    return f"task {task},{mapped} try {instance.try_number}, of run {run} of DAG {dag} on host {host}{named}"

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.leases.fence import Owner, Place
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
@@ -185,6 +186,19 @@ class Reading:
         bench.complete(bench.acquire("d", by=owner("process", 3)))
         found = bench.store.find_task(bench.source, owner("process", 9, "any").task)
         assert sorted(bench.keys(found)) == ["a", "b"]
+
+    def test_e6_a_tasks_partitions_are_found_whether_it_says_where_it_is_or_not(self, bench: Workbench) -> None:
+        bench.create("a", "b")
+        task = ("flights", "scheduled__1", "process", 3)
+        place = Place("production", "5f0c1d2e", "4711.88")
+        bench.acquire("a", by=Owner.of_task("host", *task, 1))
+        held = bench.acquire("b", by=Owner.of_task("host", *task, 1, place))
+        assert sorted(bench.keys(bench.store.find_task(bench.source, Owner.of_task("any", *task, 2).task))) == [
+            "a",
+            "b",
+        ]
+        assert Owner(bench.get("b").owner or "").place == place
+        assert bench.retake(held, by=Owner.of_task("new", *task, 2, place)).applied
 
     def test_sources_are_registered_by_name_and_refreshed(self, bench: Workbench) -> None:
         bench.store.register("b|PARTITION", {"dags": ["one"]})

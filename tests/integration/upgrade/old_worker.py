@@ -31,6 +31,9 @@ if what == "drain":
         one.complete(lease)
         done.append(lease.key)
     print(json.dumps(done))
+if what == "retake":
+    lease = SourceCoordinator(store, "flights", sys.argv[3], **lease_of).retake("k")
+    print(json.dumps(str(lease.fence)))
 if what == "acquire":
     lease = one.renew(one.get_next_partition())
     print(json.dumps(str(lease.fence)))

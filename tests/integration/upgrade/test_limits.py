@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import SchemaVersionError, SourceCoordinator
+from airflow_coordination.leases import Owner, Place, SchemaVersionError, SourceCoordinator
 from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores import open_store
@@ -64,6 +64,28 @@ def test_e11_a_limit_of_a_lease_before_stays_when_older_code_acquires(migrated_u
     assert later(migrated_url).sweep().reclaimed == 1
     assert later(migrated_url, 4).get_next_partition() is not None
     assert now(migrated_url).max_lost_leases == 4
+
+
+def test_e6_a_task_goes_on_over_an_upgrade_whichever_code_runs_its_tries(migrated_url: str, yesterday: Path) -> None:
+    """E6: older code names no Airflow; its lease is its task's, in any Airflow, and it finds what this code holds."""
+    old, store = Old(yesterday, migrated_url), open_store(migrated_url)
+    old.does("create")
+    old.does("acquire")  # try 1 of old/dag/run/task/0
+    tries = {
+        number: SourceCoordinator(
+            store, "flights", Owner.of_task("new", "dag", "run", "task", 0, number, Place("production")).text
+        )
+        for number in (2, 4)
+    }
+    second = tries[2].retake("k")
+    assert second is not None
+    assert second.fence.token == 2
+    other = Owner.of_task("new", "dag", "run", "task", 0, 3, Place("staging")).text
+    assert SourceCoordinator(store, "flights", other).retake("k") is None
+    assert old.does("retake", "old/dag/run/task/0/3").startswith("3-")
+    third = tries[4].retake("k")
+    assert third is not None
+    tries[4].complete(third)
 
 
 def test_s26_code_of_schema_1_loses_no_counts_and_resets_them(migrated_url: str, yesterday: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import Owner, Place, SourceCoordinator
 from airflow_coordination.outputs import Manifest
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import write_bytes
@@ -50,6 +50,7 @@ def test_a3_doctor_finds_a_whole_installation_well(doctor, tmp_path):
         "java",
         "provider",
         "settings",
+        "airflow name",
         "spark connection",
         "output root",
         "store",
@@ -164,3 +165,26 @@ def test_d9_doctor_lists_published_manifests_that_readers_refuse(capsys, tmp_pat
         )
         assert rows[0]["remedy"].startswith("Reset the partition to publish its output again")
         assert rows[10]["found"] == "readers refuse 1 more manifests"
+
+
+def test_e6_doctor_names_a_second_airflow_on_one_source(doctor, monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW__COORDINATION__AIRFLOW_ID", "production")
+    store = open_store(f"sqlite:///{tmp_path}/c.db")
+    mine, theirs = (Owner.of_task("h", "d", "r", "t", -1, 1, Place(name)).text for name in ("production", "staging"))
+    one, other = SourceCoordinator(store, "flights", mine), SourceCoordinator(store, "flights", theirs)
+    one.create_partitions(["a", "b"])
+    one.get_next_partition()
+    assert "airflows" not in doctor()
+    other.get_next_partition()
+    rows = doctor()
+    assert rows["airflow name"]["found"] == "owners of leases name this Airflow 'production'"
+    row = rows["airflows"]
+    assert row["found"] == "2 Airflows hold leases of source 'flights|PARTITION': 'production', 'staging'"
+    assert "partition_prefix" in row["remedy"]
+
+
+def test_e6_doctor_says_that_a_name_cannot_be(doctor, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__COORDINATION__AIRFLOW_ID", "a/b")
+    row = doctor()["airflow name"]
+    assert row["verdict"] == "wrong"
+    assert "airflow_id='a/b'" in row["found"]

@@ -12,7 +12,7 @@ from airflow_coordination.leases.blocks import MAX_BLOCKS_BYTES, Block, dump_blo
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, PayloadError
-from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
+from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner, Place
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.testing.conformance.workbench import block
@@ -64,6 +64,44 @@ def test_parts_with_slashes_stay_apart(one: tuple[str, str, str, str], other: tu
 def test_other_owners_are_no_airflow_task(text: str) -> None:
     owner = Owner(text)
     assert (owner.task, owner.try_number, owner.dag) == (text, 0, None)
+
+
+PRODUCTION = Place("production", "5f0c1d2e", "4711.88")
+
+
+def test_e6_an_owner_says_where_it_is_and_is_read_as_before() -> None:
+    before = Owner.of_task("host", "a;b", "r", "t", 0, 2)
+    owner = Owner.of_task("host", "a;b", "r", "t", 0, 2, PRODUCTION)
+    assert owner.text == "host;airflow=production;boot=5f0c1d2e;process=4711.88/a%3Bb/r/t/0/2"
+    assert (owner.place, before.place) == (PRODUCTION, Place())
+    assert (owner.plain, owner.instance, owner.task) == (before.text, before.instance, before.task)
+    parts = owner.text.split("/")  # so older code reads a text: a retry of it finds what this code holds
+    assert (len(parts), "/".join(parts[1:5]), parts[5]) == (6, before.task, "2")
+
+
+def test_e6_an_owner_that_is_no_task_says_where_it_is_and_stays_itself() -> None:
+    owner = Owner.of_process("host:4711:ab", PRODUCTION)
+    assert (owner.plain, owner.place, owner.try_number) == ("host:4711:ab", PRODUCTION, 0)
+    assert owner.is_also(owner.text)
+    assert not owner.is_also("host:4711:ab")
+    assert Owner("a;b=c/d").plain == "a;b=c/d"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "same"),
+    [
+        ("one", "one", True),
+        ("one", "other", False),
+        ("one", None, True),  # older code: its word is taken as it was
+        (None, "one", False),
+        (None, None, True),
+    ],
+)
+def test_e6_a_task_of_another_airflow_is_somebody_else(mine: str | None, theirs: str | None, same: bool) -> None:
+    me, holder = (Owner.of_task("h", "d", "r", "t", 0, 1, Place(name)) for name in (mine, theirs))
+    assert me.is_also(holder.text) is same
+    assert not me.is_also(Owner.of_task("h", "d", "r", "other", 0, 1, Place(theirs)).text)
+    assert not me.is_also(None)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases import Owner, PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.leases import Owner, PartitionStatus, Place, Settings, SourceCoordinator
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
 
@@ -25,8 +25,8 @@ def state():
 def attempt(store, state):
     """Make the choice of one try; return its coordinator, its memory and what it chose."""
 
-    def make(try_number, hint=None, on_clear="explain", map_index=0, places=1, further=None):
-        owner = Owner.of_task("host", "dag", "run", "task", map_index, try_number).text
+    def make(try_number, hint=None, on_clear="explain", map_index=0, places=1, further=None, airflow=None):
+        owner = Owner.of_task("host", "dag", "run", "task", map_index, try_number, Place(airflow)).text
         coordinator = SourceCoordinator(store, "flights", owner, settings=Settings(max_failures=2))
         memory = TaskMemory({"task_state_store": state})
         choice = LeaseChoice(coordinator, memory, hint, on_clear, places)
@@ -168,3 +168,32 @@ def test_a_task_that_gave_its_partition_up_takes_it_again(attempt):
     memory.remember(lease.key, lease.fence)
     coordinator.give_up(lease)
     assert attempt(2, hint="a")[2].key == "b"
+
+
+def test_e6_a_retry_leaves_the_lease_of_its_namesake_in_another_airflow_alone(attempt, state, flights):
+    theirs = attempt(1, hint="b", airflow="production")[2]
+    coordinator, _, mine = attempt(2, hint="b", airflow="staging")
+    assert mine.key != "b"
+    assert [each.key for each in coordinator.held_by_task()] == [mine.key]
+    assert coordinator.retake("b") is None
+    assert flights.partition("b").held_under(theirs.fence)
+    assert attempt(2, airflow="production")[2].key == "b"  # its own
+
+
+def test_e6_a_retry_takes_over_from_older_code_as_before(attempt):
+    lease = attempt(1, hint="b")[2]  # an owner without the name of an Airflow
+    _, _, again = attempt(2, hint="a", airflow="production")
+    assert (again.key, again.fence.token) == ("b", lease.fence.token + 1)
+
+
+def test_e6_clearing_resets_no_partition_that_somebody_else_works_on(attempt, flights, clock):
+    coordinator, memory, lease = attempt(1, hint="b", airflow="production")
+    coordinator.close(lease, timedelta(0))
+    memory.remember(lease.key, lease.fence, reported=True)
+    flights.sweep()
+    theirs = attempt(1, hint="b", map_index=1, airflow="staging")[2]
+    with pytest.raises(PartitionFailedError, match="of Airflow 'staging' works on it since this task's last try"):
+        attempt(2, on_clear="reset", airflow="production")
+    assert flights.partition("b").held_under(theirs.fence)
+    clock.advance(timedelta(minutes=11))  # that one is dead
+    assert attempt(2, on_clear="reset", airflow="production")[2].key == "b"

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import Owner
+from airflow_coordination.leases import Owner, Place
 from airflow_coordination.leases.explaining.wording import ERROR_LENGTH, first_line, holder, span
 
 
@@ -37,6 +37,8 @@ def test_an_error_is_one_short_line():
 def test_parts_of_an_owner_are_decoded():
     owner = Owner.of_task("host", "a/b", "run 1", "tâche", -1, 12).text
     assert holder(owner) == r"task 't\xe2che', try 12, of run 'run 1' of DAG 'a/b' on host 'host'"
+    named = Owner.of_task("host", "d", "r", "t", -1, 1, Place("production")).text
+    assert holder(named) == "task 't', try 1, of run 'r' of DAG 'd' on host 'host' of Airflow 'production'"
     assert Owner("a/b/c").instance is None
     assert holder("a/b/c") == "'a/b/c'"
     assert holder(None) == "an owner without a name"
