@@ -186,14 +186,15 @@ def test_e6_a_retry_takes_over_from_older_code_as_before(attempt):
     assert (again.key, again.fence.token) == ("b", lease.fence.token + 1)
 
 
-def test_e6_clearing_resets_no_partition_that_somebody_else_works_on(attempt, flights, clock):
+def test_e6_clearing_resets_no_partition_that_somebody_else_works_on(attempt, flights):
     coordinator, memory, lease = attempt(1, hint="b", airflow="production")
     coordinator.close(lease, timedelta(0))
     memory.remember(lease.key, lease.fence, reported=True)
     flights.sweep()
-    theirs = attempt(1, hint="b", map_index=1, airflow="staging")[2]
+    owner = Owner.of_task("host", "dag", "run", "task", 0, 1, Place("staging")).text
+    theirs = SourceCoordinator(flights.store, "flights", owner).acquire_partition("b")
     with pytest.raises(PartitionFailedError, match="of Airflow 'staging' works on it since this task's last try"):
         attempt(2, on_clear="reset", airflow="production")
     assert flights.partition("b").held_under(theirs.fence)
-    clock.advance(timedelta(minutes=11))  # that one is dead
+    flights.release("b", by="ana", why="it is dead")
     assert attempt(2, on_clear="reset", airflow="production")[2].key == "b"
