@@ -37,7 +37,7 @@ from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.one_by_one import work_through
+from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
@@ -154,7 +154,7 @@ class _Driver:
             code = self._work_as_crew(driver, until)
         else:
             code = _exit_code(
-                self._heard(work_through(self._function, driver, self._acquire, handover.max_leases, until))
+                self._heard(OneByOne(self._function, driver, self._acquire, handover.max_leases, until).run())
             )
         if code != EXIT_STOPPED:
             spark.stop()

@@ -25,10 +25,11 @@ from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.member_threads import check_threads, member_thread
-from airflow_coordination.spark.one_by_one import set_aside
+from airflow_coordination.spark.one_by_one import give_back_unbegun, set_aside
 from airflow_coordination.spark.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
+from airflow_coordination.spark.why_ended import Why
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,15 @@ class Crew:
     def busy(self) -> bool:
         """Whether a tenure runs."""
         return bool(self._at_work)
+
+    @property
+    def why(self) -> Why:
+        """Why it begins no further tenure, once :meth:`run` is over."""
+        if self.stopped is not None:
+            return Why.STOPPED
+        if self._no_more:
+            return Why.SESSION
+        return Why.NOTHING if self._budget.left else Why.LIMIT
 
     def run(self) -> Iterator[Ended]:
         """Yield the ending of each tenure, as it comes.
@@ -177,6 +187,8 @@ class Crew:
                     set_aside(lease, self._driver.coordinator)
                     lease = acquire()
         except Interrupted:
+            if not self._at_work:
+                give_back_unbegun(self._driver.coordinator)
             return None
         except Exception as error:  # the store's, or the supplier's own; those that run go on
             self._problem = self._problem or error

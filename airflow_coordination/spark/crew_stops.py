@@ -65,7 +65,11 @@ class Stops:
 
     def searching(self) -> Interruption:
         """Return the context of a search for a lease, which SIGTERM cuts short, too."""
-        return _Search(_nothing, why=lambda: self.ask(self._why()))
+        return Interruption(_nothing, why=self.asked)
+
+    def asked(self) -> BaseException:
+        """Stop them all because of a SIGTERM, and return the reason that counts."""
+        return self.ask(self._why())
 
     def _pass_on(self) -> None:
         while (reason := self._asked.get()) is not None:
@@ -75,16 +79,7 @@ class Stops:
                 interruption.request(reason)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.ask(self._why())
-
-
-class _Search(Interruption):
-    """Hears a signal also in the moment after the search, before its handler is gone."""
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._done.is_set():
-            self._why()
-        super()._on_signal(number, frame)
+        self.asked()
 
 
 def _nothing() -> None:

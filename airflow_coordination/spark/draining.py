@@ -6,13 +6,14 @@ import logging
 import os
 import secrets
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.leases.concurrency import AT_ONE_TIME, Balancing, balancing, check_concurrent_leases
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -21,6 +22,7 @@ from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
@@ -29,15 +31,26 @@ from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.balance import TICK, Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
-from airflow_coordination.spark.one_by_one import work_through
+from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.session import check_distributions, check_output_root
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.spark.why_ended import Why, settled, told
 from airflow_coordination.stores import open_store
 
 log = logging.getLogger(__name__)
 
+EXIT_STOPPED: Final = 143
+"""The exit code of a process that SIGTERM has ended, as shells say it."""
+MOST_IN_VAIN: Final = 3
+"""So many times what can be acquired is looked for again and not found."""
+LOOK_PAUSE: Final = 0.5
+"""Seconds between two such looks."""
+_ON_STOP: Final = ("exit", "return")
+_stopped = threading.Event()
+"""Set when SIGTERM has ended a drain of this process, which is to end."""
 RIVAL_PAUSE = 2.0
 """Seconds between two looks whether somebody else still runs the supplier."""
+Course = OneByOne | Crew
 StoreLike = str | Mapping[str, Any] | PartitionStore
 
 
@@ -48,6 +61,9 @@ class Drained:
     :param handed_over: tenures that another worker has asked for; it goes on from what was saved.
     :param lost: tenures that somebody else ended; nothing of them counts.
     :param stolen: the same, by a worker that had asked and waited in vain; no error.
+    :param stopped: whether SIGTERM ended it: nothing more was begun, and no drain begins in this process any more.
+    :param why: why it took no further partition.
+    :param left: what the source had when it ended; ``None`` where it was stopped, or had its limit.
     :param keys: the partitions, in the order they were worked on.
     :param errors: key and text for each failure or loss.
     """
@@ -59,6 +75,9 @@ class Drained:
     handed_over: int = 0
     lost: int = 0
     stolen: int = 0
+    stopped: bool = False
+    why: Why = Why.NOTHING
+    left: Outlook | None = None
     keys: tuple[str, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
 
@@ -94,6 +113,7 @@ def drain(
     max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
     hand_over_timeout: timedelta | None = None,
     steal: bool = True,
+    on_stop: str = "exit",
 ) -> Drained:
     """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
 
@@ -120,10 +140,17 @@ def drain(
     :param hand_over_timeout: so long their owners may finish what they are at; by default the ownership timeout.
     :param steal: take after that time what was not handed over. Its owner's work since its last save is done again, so
         give ``False`` where functions neither save nor look at ``lease.wanted``.
+    :param on_stop: SIGTERM gives all leases back and ends the drain, at work or waiting; no further drain begins in
+        this process. ``exit`` then ends the process with exit code 143, so that nobody takes it for done; ``return``
+        returns, with ``Drained.stopped``.
     :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
         found under it, and the store knows the source under another one.
     """
     _check_limit(max_leases)
+    if on_stop not in _ON_STOP:
+        raise InvalidInputError("on_stop", on_stop, "is not a choice", f"Give one of {', '.join(_ON_STOP)}")
+    if _stopped.is_set():
+        return _returned(Drained(stopped=True, why=Why.STOPPED), on_stop)
     check_concurrent_leases(concurrent_leases, max_leases)
     options = balancing(
         balance,
@@ -147,22 +174,65 @@ def drain(
         )
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if options is not None:
-            endings = list(_as_balanced_crew(main, driver, supplier, concurrent_leases, options))
+            course: Course = _as_balanced_crew(main, driver, supplier, concurrent_leases, options)
         elif concurrent_leases == 1:
-            endings = list(work_through(main, driver, lambda: next_lease(coordinator, supplier), max_leases))
+            course = OneByOne(main, driver, lambda: next_lease(coordinator, supplier), max_leases, hears=True)
         else:
-            endings = list(_as_crew(main, driver, supplier, concurrent_leases, max_leases))
-        if not endings:
+            course = _as_crew(main, driver, supplier, concurrent_leases, max_leases)
+        endings, why, left = run_to_the_end(course, coordinator)
+        if not endings and why is not Why.STOPPED:
             coordinator.check_prefix()
         if (pause := coordinator.current_pause()).paused:
             log.warning("Source %s is not drained: it was %s", shown(source), pause)
-        return _summary(endings)
+        drained = _summary(endings, why, left)
+    return _returned(drained, on_stop)
+
+
+def run_to_the_end(course: Course, coordinator: SourceCoordinator) -> tuple[list[Ended], Why, Outlook | None]:
+    """Run until nothing can be acquired, and another kind of look says so, too.
+
+    Somebody may have given back what was looked for a moment before. Where there is something, it is looked for again,
+    a few times in vain at most.
+
+    :return: the endings, why it ended, and what is left.
+    """
+    endings: list[Ended] = []
+    in_vain = 0
+    while True:
+        begun = list(course.run())
+        endings += begun
+        if course.why is not Why.NOTHING:
+            log.info("Source %s: this drain ends because %s", shown(coordinator.source), course.why)
+            return endings, course.why, None
+        left = coordinator.outlook()
+        why = settled(course.why, left)
+        in_vain = 0 if begun else in_vain + 1
+        if why is not Why.UNREACHED or in_vain > MOST_IN_VAIN:
+            level = logging.WARNING if why is Why.UNREACHED else logging.INFO
+            log.log(level, "Source %s: this drain ends because %s (%s)", shown(coordinator.source), why, told(left))
+            return endings, why, left
+        if in_vain:
+            time.sleep(LOOK_PAUSE)
+
+
+def _returned(drained: Drained, on_stop: str) -> Drained:
+    """Return what was done; who was stopped ends the process instead, unless it has asked not to.
+
+    :raises SystemExit: with the code of a process that SIGTERM has ended.
+    """
+    if not drained.stopped:
+        return drained
+    _stopped.set()
+    if on_stop == "return":
+        return drained
+    log.warning("This drain was stopped by SIGTERM after %d tenure(s), and ends the process", len(drained.keys))
+    raise SystemExit(EXIT_STOPPED)
 
 
 def _as_crew(
     main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, max_leases: int | None
-) -> Iterator[Ended]:
-    """Yield the endings of several tenures at a time.
+) -> Crew:
+    """Return the course of several tenures at a time.
 
     A supplier that had nothing is run again when something was acquired, or when all tenures are over: not at the end
     of each of the last ones.
@@ -176,13 +246,13 @@ def _as_crew(
         return lease
 
     crew = Crew(main, driver, acquire, places=places, max_leases=max_leases)
-    return crew.run()
+    return crew
 
 
 def _as_balanced_crew(
     main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, options: Balancing
-) -> Iterator[Ended]:
-    """Yield the endings of as many tenures at a time as this worker's share allows."""
+) -> BalancedCrew:
+    """Return the course of as many tenures at a time as this worker's share allows."""
     coordinator = driver.coordinator
     had_nothing = False
 
@@ -203,7 +273,7 @@ def _as_balanced_crew(
         max_leases=None,
         supplied=None if supplier is None else supplied,
     )
-    return crew.run()
+    return crew
 
 
 def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lease | None:
@@ -241,7 +311,7 @@ def _check_limit(value: object) -> None:
         raise InvalidInputError("max_leases", value, "is not a whole number above zero", "Give 1 or more, or None")
 
 
-def _summary(endings: list[Ended]) -> Drained:
+def _summary(endings: list[Ended], why: Why, left: Outlook | None) -> Drained:
     counts = Counter(ended.outcome for ended in endings)
     return Drained(
         completed=counts[Outcome.COMPLETED],
@@ -251,6 +321,9 @@ def _summary(endings: list[Ended]) -> Drained:
         handed_over=counts[Outcome.HANDED_OVER],
         lost=counts[Outcome.LOST],
         stolen=counts[Outcome.STOLEN],
+        stopped=why is Why.STOPPED,
+        why=why,
+        left=left,
         keys=tuple(ended.key for ended in endings),
         errors=tuple(
             (ended.key, ended.message or "") for ended in endings if ended.outcome in (Outcome.FAILED, Outcome.LOST)

@@ -94,6 +94,7 @@ class Interruption:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._done.is_set():
+            self._why()  # who asked is told; this call is over
             return
         if self._forcing:
             self._forcing = False

@@ -4,55 +4,127 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from datetime import timedelta
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionNotOwnedError, SettingsError
+from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError, SettingsError
+from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.status import Outcome
-from airflow_coordination.spark.interruption import Stopped
+from airflow_coordination.spark.crew_stops import Stops
+from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
+from airflow_coordination.spark.why_ended import Why
 
 
-def work_through(
-    function: PartitionFunction,
-    driver: DriverContext,
-    acquire: Callable[[], Lease | None],
-    max_leases: int | None,
-    until: float | None = None,
-) -> Iterator[Ended]:
-    """Yield the ending of one tenure after the other.
+class OneByOne:
+    """Works through one tenure after the other.
 
+    :param function: the partition function.
+    :param driver: what the tenures share.
     :param acquire: returns a lease, or ``None`` when there is nothing to do.
     :param max_leases: how many at most.
     :param until: own monotonic time after which no further lease is started.
-    :raises DeploymentError: when a partition could not be begun; it is given back.
-    :raises SettingsError: when a function has stopped the session, or publishes without a place for it.
+    :param hears: take SIGTERM between two tenures, too: the search for a lease is cut short, and nothing more begins.
     """
-    lease = acquire()
-    given_up: set[str] = set()
-    done = 0
-    while lease is not None:
-        if lease.key in given_up:
-            set_aside(lease, driver.coordinator)
-            lease = acquire()
-            continue
-        done += 1
-        more = (max_leases is None or done < max_leases) and (until is None or time.monotonic() < until)
-        ended = run_tenure(function, lease, driver, fetch_next=_always if more else _never)
-        yield ended
+
+    def __init__(
+        self,
+        function: PartitionFunction,
+        driver: DriverContext,
+        acquire: Callable[[], Lease | None],
+        max_leases: int | None,
+        until: float | None = None,
+        *,
+        hears: bool = False,
+    ) -> None:
+        self._function, self._acquire, self._until = function, acquire, until
+        self._stops = Stops(driver.why_stopped) if hears else None
+        self._driver = driver if self._stops is None else replace(driver, why_stopped=self._stops.asked)
+        self._left = max_leases
+        self._given_up: set[str] = set()
+        self.why = Why.NOTHING
+        """Why the last run began no further tenure."""
+
+    @property
+    def stopped(self) -> BaseException | None:
+        """Why no further tenure may begin, ``None`` as long as one may."""
+        return self._stops.reason if self._stops is not None else None
+
+    def run(self) -> Iterator[Ended]:
+        """Yield the ending of one tenure after the other.
+
+        :raises DeploymentError: when a partition could not be begun; it is given back.
+        :raises SettingsError: when a function has stopped the session, or publishes without a place for it.
+        """
+        self.why = Why.NOTHING
+        with nullcontext() if self._stops is None else self._stops.heard():
+            lease = self._next()
+            while lease is not None:
+                ended = run_tenure(self._function, lease, self._driver, fetch_next=self._take)
+                yield ended
+                lease = self._after(ended)
+            if self.stopped is not None:
+                self.why = Why.STOPPED
+
+    def _take(self) -> bool:
+        """Return whether a further tenure may begin."""
+        return self._left != 0 and (self._until is None or time.monotonic() < self._until) and self.stopped is None
+
+    def _next(self, following: Lease | None = None) -> Lease | None:
+        """Return a lease to go on with, ``None`` when there is none or none may begin any more."""
+        lease = following or self._search()
+        while lease is not None and lease.key in self._given_up and self.stopped is None:
+            set_aside(lease, self._driver.coordinator)
+            lease = self._search()
+        if lease is not None and self.stopped is not None:
+            with suppress(CoordinationError):  # then it runs out
+                self._driver.coordinator.give_up(lease)
+            return None
+        if lease is not None and self._left is not None:
+            self._left -= 1
+        return lease
+
+    def _search(self) -> Lease | None:
+        """Return what ``acquire`` finds; SIGTERM cuts it short, and what was just acquired is given back."""
+        if self._stops is None:
+            return self._acquire()
+        try:
+            with self._stops.searching():
+                return self._acquire() if self.stopped is None else None
+        except Interrupted:
+            give_back_unbegun(self._driver.coordinator)
+            return None
+
+    def _after(self, ended: Ended) -> Lease | None:
+        """Return the lease to go on with after this ending, ``None`` after the last one; say why it was."""
         _raise_what_goes_on(ended)
         if ended.outcome is Outcome.GIVEN_UP:
-            given_up.add(ended.key)
-        if ended.stop is not None or not more:
-            return
-        if ended.following is None and not usable(driver.spark):
-            if ended.outcome is Outcome.FAILED:
-                return  # its JVM is gone or its session stopped: every further partition would fail, too
-            raise _session_stopped(ended.key)
-        lease = ended.following or acquire()
+            self._given_up.add(ended.key)
+        if ended.stop is not None:
+            self.why = Why.STOPPED
+            return None
+        if ended.following is None and self.stopped is None:
+            if not self._take():
+                self.why = Why.LIMIT
+                return None
+            if not usable(self._driver.spark):
+                self.why = Why.SESSION
+                if ended.outcome is Outcome.FAILED:
+                    return None  # its JVM is gone or its session stopped: every further partition would fail, too
+                raise _session_stopped(ended.key)
+        return self._next(ended.following)
+
+
+def give_back_unbegun(coordinator: SourceCoordinator) -> None:
+    """Give back what this owner holds and has not begun: acquired as its search for a lease was cut short."""
+    with suppress(CoordinationError):  # then it runs out
+        for held in coordinator.held_by_task():
+            if held.owner == coordinator.owner.text and held.last_op == held.nonce:
+                coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
 
 
 def _raise_what_goes_on(ended: Ended) -> None:
@@ -60,14 +132,6 @@ def _raise_what_goes_on(ended: Ended) -> None:
         raise ended.stop
     if ended.problem is not None:
         raise ended.problem
-
-
-def _always() -> bool:
-    return True
-
-
-def _never() -> bool:
-    return False
 
 
 def _session_stopped(key: str) -> SettingsError:

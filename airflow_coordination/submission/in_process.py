@@ -18,7 +18,7 @@ from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
-from airflow_coordination.spark.one_by_one import work_through
+from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.labels import Label
@@ -124,7 +124,7 @@ def work_in_process(
     if crew is not None:
         stopped = _as_crew(crew, driver, leases)
     else:
-        *_, last = work_through(call, driver, acquire, most, until)
+        *_, last = OneByOne(call, driver, acquire, most, until).run()
         stopped = last.stop
     return stopped or (Stopped(_KILLED) if killed() else None)
 

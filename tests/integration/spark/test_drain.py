@@ -24,7 +24,7 @@ from airflow_coordination.leases import (
     StoreUnavailableError,
 )
 from airflow_coordination.outputs import OutputError
-from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
+from airflow_coordination.spark import Close, Complete, GiveUp, drain, draining, partition_application, read_completed
 from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
 __all__ = ["coordinator", "run", "store"]
@@ -362,14 +362,22 @@ def test_l8_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spar
     assert drain(alive, store=store, source="s", spark=spark, settings=settings).completed == 1
 
 
-def test_l2_sigterm_gives_the_lease_back(run, coordinator) -> None:
+def test_l2_sigterm_gives_the_lease_back_and_ends_the_process(run, coordinator, monkeypatch) -> None:
+    """E5: it returned as if all were done, and a second drain began."""
+    monkeypatch.setattr(draining, "_stopped", threading.Event())
+    coordinator.create_partitions(["q"])
+
     def main(spark, lease):
         signal.raise_signal(signal.SIGTERM)
         time.sleep(600)
 
     before = signal.getsignal(signal.SIGTERM)
-    assert run(main).given_up == 1
-    assert coordinator.partition("p").failures == 0
+    stopped = run(main, max_leases=None, on_stop="return")
+    assert (stopped.given_up, stopped.stopped, stopped.keys) == (1, True, ("p",))
+    with pytest.raises(SystemExit) as ended:
+        run(main)
+    assert ended.value.code == 143
+    assert (coordinator.partition("p").failures, coordinator.partition("q").token) == (0, 0)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
