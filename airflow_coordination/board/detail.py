@@ -39,7 +39,7 @@ PARKED: Final = 400
 LEFT: Final = 100
 """So many rows of each are read for one look."""
 SHOWN: Final = 5
-"""So many owners and errors are shown, those with most partitions first."""
+"""So many owners and errors are shown, live owners first, then those with most; of the others, their number."""
 POINTS: Final = 49
 """A burn-down has a point for each half an hour of a day."""
 
@@ -58,15 +58,18 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
         left = follow_ups_of(store, source, None, LEFT)
         parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True)
         errors = [ErrorView(error=each.error, like=each.like or None, number=each.number) for each in grouped(parked)]
+        workers = _workers(held.held)
         body = SourceDetail(
             since=known.since if known else None,
             whole=known is not None and known.whole,
             pace=_pace(known, outlook) if known and outlook else None,
             burn_down=_burn_down(known, outlook) if known and outlook else [],
             advice=_advice(known, held.held, outlook) if known and outlook else [],
-            owners=_workers(held.held)[:SHOWN],
+            owners=workers[:SHOWN],
+            more_owners=len(workers[SHOWN:]),
             looked_at_all_owners=held.after is None,
             errors=errors[:SHOWN],
+            more_errors=len(errors[SHOWN:]),
             looked_at_all_parked=len(parked) < PARKED,
             supplier=_supplier(store, source),
             acquired_at=_last_acquired(known, held.held),
@@ -109,15 +112,15 @@ def _advice(known: Lately, held: Sequence[Holding], outlook: Outlook) -> list[Ad
 
 
 def _workers(held: Sequence[Holding]) -> list[WorkerView]:
-    """Return who holds how many, those with most first."""
+    """Return who holds how many: who lives first, then those with most, and last of all who has fallen silent."""
     by_owner: dict[str, list[Holding]] = {}
     for each in held:
         by_owner.setdefault(each.owner, []).append(each)
-    most = sorted(by_owner.items(), key=lambda one: (-len(one[1]), one[0]))
-    return [
+    found = [
         WorkerView(owner=owner, task=task_view(owner), held=len(mine), expired=sum(each.expired for each in mine))
-        for owner, mine in most
+        for owner, mine in by_owner.items()
     ]
+    return sorted(found, key=lambda one: (one.expired == one.held, -one.held, one.owner))
 
 
 def _supplier(store: PartitionStore, source: str) -> SupplierView | None:

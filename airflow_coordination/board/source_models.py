@@ -73,7 +73,8 @@ class SourceDetail(BaseModel):
     ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
     partition last, among what was read. ``pausing`` is what the user may do to the whole source. ``left_to_do`` is how
     many notes say what is still to be done after endings; of more than are read, ``looked_at_all_left`` is false.
-    ``finishing`` is the command that does it.
+    ``finishing`` is the command that does it. ``more_owners`` and ``more_errors`` say how many were read and are not
+    shown; owners whose leases last stand before those whose leases have all ended.
     """
 
     since: datetime | None
@@ -82,8 +83,10 @@ class SourceDetail(BaseModel):
     burn_down: list[Point]
     advice: list[AdviceView]
     owners: list[WorkerView]
+    more_owners: int
     looked_at_all_owners: bool
     errors: list[ErrorView]
+    more_errors: int
     looked_at_all_parked: bool
     supplier: SupplierView | None
     acquired_at: datetime | None

@@ -87,22 +87,29 @@ function BurnDown({ points, children }) {
     h(Text, null, children));
 }
 
-function Owners({ owners, looked_at_all_owners: all, supplier, acquired_at, here, now }) {
+function Owners({ owners, more_owners: more, looked_at_all_owners: all, supplier, acquired_at, here, now }) {
   return h(Part, { title: "Who works" },
     owners.length === 0 && h(Text, null, "nobody"),
     owners.map(({ owner, task, held, expired }) => h(Box, { key: owner },
-      h(To, { to: at({ ...here, owner, status: "ASSIGNED" }) }, `${held.toLocaleString()} held`), expired > 0 && ` (${expired} expired)`, " by ", h(Who, { name: owner, task }))),
-    !all && h(Text, { color: "fg.muted" }, "and others"),
+      h(To, { to: at({ ...here, owner, status: "ASSIGNED" }) }, `${held.toLocaleString()} held`), silent(held, expired), " by ", h(Who, { name: owner, task }))),
+    (more > 0 || !all) && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, view: "owners" }) }, others(more, all))),
     acquired_at && h(Text, { color: "fg.muted" }, "last acquired ", h(When, { at: acquired_at, now })),
     h(Text, { as: "div", color: "fg.muted" }, supplier ? (supplier.owner ? ["supplier at work: ", h(Who, { key: "who", name: supplier.owner, task: supplier.task })]
       : ["supplier last seen ", h(When, { key: "at", at: supplier.at, now })]) : "no supplier was seen"));
 }
 
-function Errors({ errors, looked_at_all_parked: all, here }) {
+/** How many are left out; of what was not read, that there are more. */
+const others = (more, all) => (more ? `and ${all ? "" : "at least "}${more.toLocaleString()} ${more === 1 ? "other" : "others"}` : "and others");
+
+/** What an owner holds and has not renewed in time: one that has only that has fallen silent. */
+const silent = (held, expired) => (expired === held ? " (silent: its lease has ended)" : expired > 0 && ` (${expired} expired)`);
+
+function Errors({ errors, more_errors: more, looked_at_all_parked: all, here }) {
   return h(Part, { title: "Parked, by error" },
     errors.length === 0 && h(Text, null, "none"),
     errors.map(({ error, like, number }) => h(HStack, { key: error, align: "start" },
       h(To, { to: at({ ...here, status: "PARKED", error: like }) }, number.toLocaleString()), h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(error)))),
+    more > 0 && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, status: "PARKED" }) }, `${others(more, all)}: other errors`)),
     !all && h(Text, { color: "fg.muted" }, "of the first ones only: there are more"));
 }
 

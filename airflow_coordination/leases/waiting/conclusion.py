@@ -13,6 +13,10 @@ _REMEDY: Final = (
     "Let the tasks before this sensor drain the source (max_leases=None), or leave the rest to a later run "
     "(on_idle='succeed')"
 )
+_AFTER_A_PAUSE: Final = (
+    "The source was {}: tasks that found it paused have ended, and resuming it starts none. The next run takes what "
+    "waits; to finish this one, clear its tasks"
+)
 
 
 class Until(StrEnum):
@@ -148,7 +152,8 @@ class Waiting:
         nobody = f"{nobody}; {self.idleness.looks + 1} looks saw no acquisition"
         if self.terms.on_idle is OnIdle.SUCCEED:
             return Conclusion(WaitVerdict.READY, _told(f"{nobody}. They are left to a later run.", seen))
-        return Conclusion(WaitVerdict.IDLE, _told(f"{nobody}. {_REMEDY}.", seen))
+        remedy = _AFTER_A_PAUSE.format(seen.resumed) if seen.resumed else _REMEDY
+        return Conclusion(WaitVerdict.IDLE, _told(f"{nobody}. {remedy}.", seen))
 
     def _parked(self, seen: Observation) -> bool:
         return bool(seen.outlook.parked) and self.terms.on_parked is OnParked.FAIL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property
 from threading import Lock
 from typing import Final
@@ -13,6 +14,8 @@ from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
 
 _PAGE: Final = 1000
+LATELY: Final = timedelta(days=1)
+"""A pause that ended so long ago may still be why the tasks of a run are gone."""
 
 
 class Observation:
@@ -36,6 +39,14 @@ class Observation:
         due = self.outlook.next_due
         self.seconds = (due - coordinator.store.now()).total_seconds() if due else None
         """Until something is due, by the store's clock; ``None`` when nothing will be."""
+        self.resumed = self._resumed_lately()
+
+    def _resumed_lately(self) -> str:
+        """Return who has resumed the source, where that was not long ago; otherwise nothing."""
+        pause = self.outlook.pause
+        if pause.paused or pause.at is None or self._coordinator.store.now() - pause.at > LATELY:
+            return ""
+        return str(pause)
 
     def hints(self) -> list[str]:
         """Return what can be acquired, in the acquisition order; nothing of a source that is paused."""

@@ -70,6 +70,25 @@ def test_who_works_and_what_failed(worked, get):
     assert said["acquired_at"] is not None
 
 
+def test_b3_live_owners_come_first_and_what_is_cut_is_counted(flights, get, monkeypatch):
+    """Eight have fallen silent, and hold more than the only one that lives; seven errors are parked."""
+    flights.create_partitions([f"k{number:02}" for number in range(30)])
+    for number in range(16):
+        SourceCoordinator(
+            flights.store, "flights", f"silent-{number % 8}", ownership_timeout=timedelta(milliseconds=1)
+        ).acquire_partition(f"k{number:02}")
+    SourceCoordinator(flights.store, "flights", "alive").acquire_partition("k16")
+    for place, error in enumerate("abcdefg"):
+        flights.fail(flights.acquire_partition(f"k{17 + place}"), f"error {error}{error}")
+        flights.park(f"k{17 + place}", by="ana", why="w")
+    said = get("source")
+    assert [(each["owner"], each["held"] - each["expired"]) for each in said["owners"]] == [
+        ("alive", 1),
+        *((f"silent-{number}", 0) for number in range(4)),
+    ]
+    assert (said["more_owners"], len(said["errors"]), said["more_errors"]) == (4, 5, 2)
+
+
 def test_when_the_supplier_was_seen(flights, get):
     assert get("source")["supplier"] is None
     inside = []

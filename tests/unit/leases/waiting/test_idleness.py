@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.waiting import observation
 from airflow_coordination.leases.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
 from airflow_coordination.leases.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
 from airflow_coordination.leases.waiting.observation import Observation
@@ -49,6 +50,21 @@ def test_e4_what_nobody_takes_ends_the_waiting_after_a_few_looks(flights, look):
     assert "476 can be acquired, but nobody takes them; 5 looks saw no acquisition" in message
     assert "max_leases=None" in message
     assert "on_idle='succeed'" in message
+
+
+def test_b6_after_a_pause_it_says_that_the_tasks_ended_by_it(flights, look, monkeypatch):
+    """The advice to drain the source (max_leases=None) was given where that was set."""
+    flights.create_partitions(["a", "b"])
+    flights.pause(by="ana", why="Spark is ill")
+    assert verdicts(look, ENOUGH) == [WaitVerdict.WAIT] * ENOUGH
+    flights.resume(by="bo", why="it is well")
+    assert verdicts(look, ENOUGH) == [WaitVerdict.WAIT] * IDLE_LOOKS + [WaitVerdict.IDLE]
+    message = look().message
+    assert "resumed at" in message
+    assert "by 'bo', who said 'it is well': tasks that found it paused have ended, and resuming it starts" in message
+    assert "max_leases" not in message
+    monkeypatch.setattr(observation, "LATELY", -timedelta(seconds=1))  # it was resumed long ago
+    assert "max_leases=None" in look().message
 
 
 def test_e4_what_was_given_up_last_is_nobodys_either(flights, look):
