@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.errors import CoordinationError, printable
 from airflow_coordination.leases.scrubbing import without_secrets
+
+_LONGEST: Final = 10_000
+"""Of a message, in characters: it may name ten items, and what a library says of each."""
 
 
 class SourceError(CoordinationError):
@@ -23,7 +27,8 @@ class SourceError(CoordinationError):
         self.what, self.place, self.problem, self.remedy = what, place, problem, remedy
 
     def __str__(self) -> str:
-        return without_secrets(f"Cannot {self.what}: {self.place} {self.problem}. {self.remedy}")
+        said = without_secrets(f"Cannot {self.what}: {self.place} {self.problem}. {self.remedy}")
+        return printable(said, limit=_LONGEST, keep="\n\t")
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
 
 _ACTION = "list a directory"
+Entry = tuple[str, Mapping[str, Any]]
+"""A full name, ending with ``/`` where it is a directory's (the top one's is empty), and what is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class FileListing:
             filesystem.invalidate_cache()
             if filesystem.isfile(root):
                 raise SourceError(_ACTION, self._base, "is a file", "Give the directory it is in")
-            yield from _walk(filesystem, root, "", prefix, start_after)
+            yield from _walk(filesystem, root, _entries(filesystem, root, ""), prefix, start_after)
 
     @property
     def _base(self) -> str:
@@ -86,17 +88,27 @@ class FileListing:
         return filesystem, filesystem._strip_protocol(self._base).rstrip("/")
 
 
-def _walk(filesystem: Any, root: str, directory: str, prefix: str, start_after: str) -> Iterator[StoredObject]:
-    """Yield what is below ``directory`` (empty, or ending with ``/``), leaving out what cannot match."""
-    for name, info in _entries(filesystem, root, directory):
+def _walk(filesystem: Any, root: str, entries: list[Entry], prefix: str, start_after: str) -> Iterator[StoredObject]:
+    """Yield the files among a directory's entries and below, leaving out what cannot match."""
+    for name, info in entries:
         if name.endswith("/"):
             if (name.startswith(prefix) or prefix.startswith(name)) and _reaches_beyond(name, start_after):
-                yield from _walk(filesystem, root, name, prefix, start_after)
+                yield from _below(filesystem, root, name, prefix, start_after)
         elif name.startswith(prefix) and name > start_after:
             yield StoredObject(name, int(info.get("size") or 0), last_written(info), etag_of(info))
 
 
-def _entries(filesystem: Any, root: str, directory: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _below(filesystem: Any, root: str, directory: str, prefix: str, start_after: str) -> Iterator[StoredObject]:
+    """Yield what is below a directory inside of the one that is listed; one that may not be read is named as such."""
+    try:
+        entries = _entries(filesystem, root, directory)
+    except PermissionError as error:
+        yield StoredObject(directory, 0, problem=f"cannot be read: {error}")
+    else:
+        yield from _walk(filesystem, root, entries, prefix, start_after)
+
+
+def _entries(filesystem: Any, root: str, directory: str) -> list[Entry]:
     """Return one directory's entries by full name; a directory's name ends with ``/``, so that the walk is ordered."""
     path = posixpath.join(root, directory).rstrip("/")
     try:
@@ -107,7 +119,7 @@ def _entries(filesystem: Any, root: str, directory: str) -> list[tuple[str, Mapp
     return sorted((entry for entry in named if entry), key=lambda entry: entry[0])
 
 
-def _named(filesystem: Any, directory: str, info: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def _named(filesystem: Any, directory: str, info: Mapping[str, Any]) -> Entry | None:
     """Return an entry with its full name, ``None`` for what is neither a file nor a directory to enter."""
     linked = bool(info.get("islink"))
     if linked:

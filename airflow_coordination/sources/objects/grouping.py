@@ -18,6 +18,7 @@ from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import SEPARATOR, check_key, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 
 _FRAME: Final = len('{"base":"","bytes":,"names":[]}') + 20
@@ -117,6 +118,7 @@ class Planner:
 
     listing: Listing
     grouping: Grouping
+    left: LeftOut
     plan: list[dict[str, Any]] = field(default_factory=list)
     _open: Group | None = None
     _closed: str = ""
@@ -128,17 +130,24 @@ class Planner:
         return self._closed if self._open else self._seen
 
     def see(self, found: StoredObject, wanted: bool) -> None:
-        """Take the next object of the listing.
-
-        :raises InvalidInputError: when it cannot be part of a partition; the plan is as it was.
-        """
-        if wanted:
-            check_key(found.key, "object")
-            if self._open is None or not self._open.takes(found, self.grouping):
-                self.close()
-                self._open = Group(self.listing.address(""))
-                self._open.takes(found, self.grouping)
+        """Take the next object of the listing; one that cannot be part of a partition is left out, and counted."""
+        if wanted and self._possible(found) and not (self._open and self._open.takes(found, self.grouping)):
+            self.close()
+            self._open = self._begun(found)
         self._seen = found.key
+
+    def _possible(self, found: StoredObject) -> bool:
+        with self.left.item(found.key):
+            check_key(found.key, "object")
+            if len(found.key) > _SHOWN:  # perhaps too long for any payload
+                identifier(self._begun(found).document(self.listing.bucket))
+            return True
+        return False
+
+    def _begun(self, found: StoredObject) -> Group:
+        group = Group(self.listing.address(""))
+        group.takes(found, self.grouping)
+        return group
 
     def close(self) -> None:
         """Put the open group into the plan."""

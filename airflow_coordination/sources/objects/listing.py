@@ -16,12 +16,16 @@ class StoredObject:
     :param size: in bytes.
     :param modified: when it was last written, ``None`` where the storage does not say.
     :param etag: the mark of its version, ``None`` where the storage does not say.
+    :param archived: the storage's name of the archive that it is in, from where nobody can read it; ``None`` otherwise.
+    :param problem: why what is there cannot be listed; ``key`` is then what cannot be, perhaps a directory.
     """
 
     key: str
     size: int
     modified: datetime | None = None
     etag: str | None = None
+    archived: str | None = None
+    problem: str | None = None
 
 
 class Listing(Protocol):

@@ -32,6 +32,7 @@ def object_listing(
     start_time: datetime | None = None,
     end_time: datetime | None = None,
     range: timedelta | None = None,
+    include_hidden: bool = False,
     max_objects: int | None = None,
     max_bytes: int | None = None,
     lateness: timedelta | None = None,
@@ -39,6 +40,9 @@ def object_listing(
     filesystem: Any = None,
 ) -> ObjectListing:
     """Return a supplier that makes a partition of every object, or of every group of small ones, exactly once.
+
+    Left out, counted and named in the log are what Spark hides and what S3 has archived. What can be no partition, such
+    as a name that is no UTF-8, does not stop the others: the supplier fails when it is done with them.
 
     An object's partition has the key ``bucket|name`` (Data Prepper's) and the payload ``path``, ``size``,
     ``modified`` and ``etag``. A group's payload has ``base``, the ``names`` below it, and ``bytes``. Nothing is
@@ -53,6 +57,8 @@ def object_listing(
     :param start_time: only objects written then or later.
     :param end_time: only objects written before.
     :param range: only objects written this long before the first scan, or later.
+    :param include_hidden: also files that Spark's readers leave out (``_x``, ``.x``, ``x._COPYING_``), for work that
+        reads them otherwise; by default they are counted and named in the log, and are no work.
     :param max_objects: objects per group; without this and ``max_bytes`` each object is a partition of its own.
     :param max_bytes: bytes per group.
     :param lateness: how long after the time it is stamped with an object may appear: the upload's duration (S3 stamps
@@ -66,7 +72,12 @@ def object_listing(
     if lateness is None:
         lateness = LATENESS_OF_GROUPS if grouping else LATENESS
     selection = Selection(
-        texts("include_prefix", include_prefix), texts("exclude_suffix", exclude_suffix), start_time, end_time, range
+        texts("include_prefix", include_prefix),
+        texts("exclude_suffix", exclude_suffix),
+        start_time,
+        end_time,
+        range,
+        include_hidden,
     )
     return ObjectListing(
         _listing(where, client, filesystem),

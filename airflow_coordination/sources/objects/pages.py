@@ -9,6 +9,7 @@ from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
 from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping, Planner, identifier
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 from airflow_coordination.sources.objects.scan import LISTING, Scan
@@ -19,23 +20,32 @@ from airflow_coordination.sources.schedule import written
 LISTED_PER_CHECKPOINT: Final = 10_000
 GROUPS_PER_CHECKPOINT: Final = 32
 """Of 4 KB each: half of what a global state may hold."""
+_READABLE: Final = "See to it that this process may read there, and run it again"
 
 
 class Pages:
     """One supplier's way through one scan.
 
     :param state: the global state but for the scan; what it has under ``LISTING`` is kept beside the scan.
+    :param left: counts what is left out.
     """
 
-    def __init__(self, listing: Listing, selection: Selection, state: Mapping[str, Any], scan: Scan) -> None:
+    def __init__(
+        self, listing: Listing, selection: Selection, state: Mapping[str, Any], scan: Scan, left: LeftOut
+    ) -> None:
         self._listing, self._selection, self._state, self._scan = listing, selection, state, scan
+        self._left = left
         self.listed = self.taken = 0
+        self.young = 0
+        """How many objects wait because they are younger than the lateness."""
+        self.unlisted = False
+        """Whether a part of the storage could not be listed: what is in it is not dealt with."""
 
     def objects(self) -> Iterator[Supplied]:
         """Yield a partition for every wanted object: an object's key is a function of its name, so none doubles."""
         for found, wanted in self._found():
             if wanted:
-                yield alone(self._listing, found)
+                yield from self._alone(found)
             if self.listed % LISTED_PER_CHECKPOINT == 0:
                 yield self._checkpoint(self._scan.at(found.key))
 
@@ -47,12 +57,14 @@ class Pages:
         return planned_pass(self._scan, self._steps(grouping, once), identifier, self._checkpoint)
 
     def _steps(self, grouping: Grouping, once: bool) -> Iterator[Scan]:
-        planner = Planner(self._listing, grouping)
+        planner = Planner(self._listing, grouping, self._left)
         for found, wanted in self._found():
             if wanted and found.modified is None and not once:
                 problem = f"does not say when {found.key!r} was written"
                 remedy = "Use scan='once', or leave out max_objects and max_bytes"
                 raise SourceError("group objects", self._listing.address(""), problem, remedy)
+            if found.problem:
+                raise SourceError("group objects", self._listing.address(found.key), found.problem, _READABLE)
             planner.see(found, wanted)
             if len(planner.plan) >= GROUPS_PER_CHECKPOINT or self.listed % LISTED_PER_CHECKPOINT == 0:
                 yield self._scan.at(planner.covered, planner.take())
@@ -61,10 +73,36 @@ class Pages:
 
     def _found(self) -> Iterator[tuple[StoredObject, bool]]:
         for found in listed(self._listing, self._selection, self._scan.after):
-            wanted = self._selection.wants(found, self._scan.since, self._scan.until)
             self.listed += 1
+            wanted = self._wants(found)
             self.taken += wanted
             yield found, wanted
+
+    def _wants(self, found: StoredObject) -> bool:
+        """Tell whether an object becomes part of a partition, and count it where it does not by rule or by mishap."""
+        if found.problem:
+            self.unlisted = True
+            self._left.failed(
+                found.key, SourceError("list", self._listing.address(found.key), found.problem, _READABLE)
+            )
+            return False
+        if not self._selection.names(found.key):
+            return False
+        if not self._selection.in_time(found, self._scan.since, self._scan.until):
+            self.young += self._waits(found)
+            return False
+        no_work = self._selection.why_no_work(found)
+        if no_work:
+            self._left.no_work(found.key, no_work)
+        return no_work is None
+
+    def _waits(self, found: StoredObject) -> bool:
+        return self._scan.until is not None and self._selection.in_time(found, self._scan.until, None)
+
+    def _alone(self, found: StoredObject) -> tuple[PartitionIdentifier, ...]:
+        with self._left.item(found.key):
+            return (alone(self._listing, found),)
+        return ()
 
     def _checkpoint(self, scan: Scan) -> Checkpoint:
         return Checkpoint({**self._state, LISTING: {**self._state[LISTING], **scan.document()}})

@@ -6,7 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+_COPYING: Final = "._COPYING_"
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
+
+
+def hidden_from_spark(name: str) -> bool:
+    """Return whether Spark's readers leave out a file of this name without a word, also where its path is given.
+
+    They look at the last part of a path only: ``_x`` without a ``=`` in it, ``.x``, and ``x._COPYING_``.
+    (Spark: ``HadoopFSUtils.shouldFilterOutPathName``, and ``isDataPath`` for ``_metadata``.)
+
+    :param name: a name, an address or a path.
+    """
+    last = name.rpartition("/")[2]
+    return (last.startswith("_") and "=" not in last) or last.startswith(".") or last.endswith(_COPYING)
 
 
 def object_paths(payload: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,8 @@ from airflow_coordination.sources.objects.listing import StoredObject
 
 SCHEMES = ("s3", "s3a", "s3n")
 _ACTION = "list a bucket"
+_ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
+"""Storage classes whose objects nobody can read before they are restored; from GLACIER_IR they are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class S3Listing:
 
     def objects(self, prefix: str, start_after: str) -> Iterator[StoredObject]:
         """Yield the objects of one page after the other; see :class:`Listing`."""
-        request = self._request(prefix)
+        request = {**self._request(prefix), "OptionalObjectAttributes": ["RestoreStatus"]}
         if start_after:
             request["StartAfter"] = start_after
         with wrapped(_ACTION, self.where):
@@ -72,7 +74,7 @@ class S3Listing:
                 yield from map(_object, page.get("Contents", ()))
 
     def _request(self, prefix: str) -> dict[str, Any]:
-        request = {"Bucket": self.bucket, "Prefix": prefix}
+        request: dict[str, Any] = {"Bucket": self.bucket, "Prefix": prefix}
         return request | ({"RequestPayer": "requester"} if self.requester_pays else {})
 
     def _connect(self) -> Any:
@@ -80,7 +82,15 @@ class S3Listing:
 
 
 def _object(entry: Mapping[str, Any]) -> StoredObject:
-    return StoredObject(entry["Key"], entry["Size"], entry["LastModified"], entry.get("ETag", "").strip('"') or None)
+    etag = entry.get("ETag", "").strip('"') or None
+    return StoredObject(entry["Key"], entry["Size"], entry["LastModified"], etag, _archive(entry))
+
+
+def _archive(entry: Mapping[str, Any]) -> str | None:
+    """Return the archive that an object is in, ``None`` where it can be read, as while it is restored."""
+    kept = entry.get("StorageClass")
+    restored = "RestoreExpiryDate" in entry.get("RestoreStatus", {})
+    return kept if kept in _ARCHIVES and not restored else None
 
 
 def _default_client(where: str) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
+from airflow_coordination.sources.objects.paths import hidden_from_spark
 from airflow_coordination.sources.planned_pass import fingerprint
 
 
@@ -22,6 +23,7 @@ class Selection:
     :param start_time: the first moment; objects written then belong to it.
     :param end_time: the moment after the last.
     :param range: instead of the two: how far back the first scan looks.
+    :param include_hidden: also names that Spark's readers leave out.
     """
 
     include_prefix: tuple[str, ...] = ()
@@ -29,6 +31,7 @@ class Selection:
     start_time: datetime | None = None
     end_time: datetime | None = None
     range: timedelta | None = None
+    include_hidden: bool = False
 
     def __post_init__(self) -> None:
         positive("range", self.range)
@@ -37,7 +40,7 @@ class Selection:
         if self.range and (self.start_time or self.end_time):
             remedy = "Give the range alone, or start_time and end_time"
             raise InvalidInputError("range", self.range, "cannot be combined with start_time or end_time", remedy)
-        if self.start_time and self.end_time and self.end_time <= self.start_time:
+        if self.start_time and self.end_time and _instant(self.end_time) <= _instant(self.start_time):
             problem = f"is not after start_time ({self.start_time.isoformat()})"
             raise InvalidInputError("end_time", self.end_time.isoformat(), problem, "Give a later moment")
 
@@ -53,17 +56,29 @@ class Selection:
                 kept.append(prefix)
         return kept
 
-    def wants(self, found: StoredObject, since: datetime | None, until: datetime | None) -> bool:
-        """Tell whether an object is wanted.
+    def names(self, key: str) -> bool:
+        """Tell whether a name is asked for, :attr:`include_prefix` aside, which the listing was asked for.
 
-        An object whose storage does not say when it was written is always in time. Names that end with ``/`` stand
-        for directories (Data Prepper leaves them out, too).
+        Names that end with ``/`` stand for directories (Data Prepper leaves them out, too).
+        """
+        return not key.endswith(("/", *self.exclude_suffix))
+
+    def why_no_work(self, found: StoredObject) -> str | None:
+        """Return why an object that is asked for is no work all the same, ``None`` where it is."""
+        if not self.include_hidden and hidden_from_spark(found.key):
+            return "have names that Spark reads no row of, and are no work (include_hidden=True takes them)"
+        if found.archived is not None:
+            return "are in an archive and are no work before they are restored"
+        return None
+
+    def in_time(self, found: StoredObject, since: datetime | None, until: datetime | None) -> bool:
+        """Tell whether an object was written in the time that is asked for.
+
+        An object whose storage does not say when it was written is always in time.
 
         :param since: the first moment.
         :param until: the moment after the last, besides :attr:`end_time`.
         """
-        if found.key.endswith(("/", *self.exclude_suffix)):
-            return False
         if found.modified is None:
             return True
         early = since is not None and found.modified < since
@@ -73,8 +88,13 @@ class Selection:
     def digest(self, listing: Listing, *more: object) -> str:
         """Return a short text that changes with what is asked for."""
         asked = [listing.bucket, self.prefixes(listing.prefix), sorted(self.exclude_suffix)]
-        times = [self.start_time, self.end_time, self.range, *more]
+        times = [self.start_time, self.end_time, self.range, *more, *(["hidden"] if self.include_hidden else [])]
         return fingerprint([*asked, *map(str, times)])
+
+
+def _instant(moment: datetime) -> datetime:
+    """Return a moment as Python compares instants: two of one zone it compares by their clocks (:pep:`495`)."""
+    return moment.astimezone(UTC)
 
 
 def _check_moment(field: str, value: object) -> None:

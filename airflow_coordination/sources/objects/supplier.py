@@ -13,12 +13,14 @@ from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping
 from airflow_coordination.sources.objects.listing import Listing
 from airflow_coordination.sources.objects.pages import Pages
+from airflow_coordination.sources.objects.remaining import kept, look_again, without
 from airflow_coordination.sources.objects.scan import LISTING, Scan, unfinished_scan
 from airflow_coordination.sources.objects.selection import Selection
-from airflow_coordination.sources.planned_pass import remembered
+from airflow_coordination.sources.planned_pass import fingerprint, remembered
 from airflow_coordination.sources.schedule import (
     LAST_SCAN_TIME,
     SCAN_COUNT,
@@ -31,8 +33,12 @@ from airflow_coordination.sources.schedule import (
 log = logging.getLogger(__name__)
 RESERVED: Final = (SCAN_COUNT, SINGLE_SCAN_COMPLETE, LAST_SCAN_TIME, LISTING)
 """Names in the global state that no bucket may have."""
+_REMEDY: Final = (
+    "All others became partitions. Rename or remove these, or leave them out by a filter; then run it again"
+)
 _OF: Final = "of"
 _GROUPS: Final = "groups"
+_PLACE: Final = "place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +64,37 @@ class ObjectListing:
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
         """Yield the partitions of the scan that is under way or due, with checkpoints between them.
 
-        :raises SourceError: when the storage cannot be listed.
-        :raises InvalidInputError: when groups were made with other options, or an object cannot be a partition.
+        An object that can be no partition does not stop the others; the error comes at the end.
+
+        :raises SourceError: when the storage cannot be listed, or several objects can be no partitions.
+        :raises InvalidInputError: when groups were made with other options, the source lists another place already, or
+            one object can be no partition.
         :raises ProgressStateError: when the state cannot be read.
         """
-        known = self._known(state)
+        known, left = self._known(state), LeftOut(self.name, "objects")
         scan = unfinished_scan(known) or self._begun(known)
+        if scan is not None:
+            pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan, left)
+            yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
+            self._report(scan, pages)
+        look_again(known, self.listing, left)
+        yield from self._remembered(known, scan, left, unlisted=scan is not None and pages.unlisted)
+        left.finish(_REMEDY)
+
+    def _remembered(
+        self, known: Mapping[str, Any], scan: Scan | None, left: LeftOut, *, unlisted: bool
+    ) -> Iterator[Supplied]:
+        """Yield the global state after the run; a scan of objects alone that has not seen all begins again."""
+        names = kept([name for name in left.names if not name.endswith("/")])
         if scan is None:
-            return
-        pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan)
-        yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
-        self._report(scan, pages)
-        yield Checkpoint(self._finished(known, scan))
+            after = {**known, LISTING: {**without(remembered(known, LISTING)), **names}} if LISTING in known else known
+            if after != known:
+                yield Checkpoint(after)
+        elif not self.grouping and (unlisted or (self._once and left.work)):
+            yield Checkpoint({**known, LISTING: {**self._marks(), **scan.at("").document()}})
+        else:
+            finished = self._finished(known, scan)
+            yield Checkpoint({**finished, LISTING: {**finished[LISTING], **names}})
 
     @property
     def name(self) -> str:
@@ -83,8 +108,10 @@ class ObjectListing:
 
     def _report(self, scan: Scan, pages: Pages) -> None:
         log.info("%s: %d objects listed, %d taken.", self.name, pages.listed, pages.taken)
-        if scan.until:
-            log.info("Objects written since %s wait for a later scan; see lateness.", written(scan.until))
+        if pages.young:
+            level = logging.INFO if pages.taken else logging.WARNING
+            says = "%s: %s objects are younger than %s (lateness) and wait for a later scan."
+            log.log(level, says, self.name, f"{pages.young:,}", self.lateness)
         if not pages.listed and not scan.after:
             log.warning("%s lists nothing. If you expected objects, check its name and include_prefix.", self.name)
 
@@ -101,6 +128,9 @@ class ObjectListing:
             problem = "was scanned with other filters, another scan mode, or other than in groups"
             remedy = "No object may be in two partitions: restore the options, or give the source a new name"
             raise InvalidInputError("where", self.name, problem, remedy)
+        if before.get(_PLACE, self._place) != self._place:
+            problem = "is not the place that this source lists: two listings would mix their work"
+            raise InvalidInputError("where", self.name, problem, "Restore it, or give the source a new name")
         log.info("%s: its options are new, so every object is offered again.", self.name)
         ours = {*RESERVED, self.listing.bucket}
         return {name: value for name, value in state.items() if name not in ours}
@@ -108,7 +138,13 @@ class ObjectListing:
     def _marks(self) -> dict[str, Any]:
         """Return the options that all scans of the source must have in common."""
         mode = ("once" if self._once else "every") if self.grouping else "alone"
-        return {_OF: self.selection.digest(self.listing, mode), _GROUPS: self.grouping is not None}
+        digest = self.selection.digest(self.listing, mode)
+        place = {} if self.grouping else {_PLACE: self._place}  # groups refuse whatever is new
+        return {_OF: digest, _GROUPS: self.grouping is not None, **place}
+
+    @property
+    def _place(self) -> str:
+        return fingerprint([self.listing.bucket, self.listing.prefix])
 
     def _begun(self, known: Mapping[str, Any]) -> Scan | None:
         """Return the scan that is due, ``None`` when none is."""

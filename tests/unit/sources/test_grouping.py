@@ -145,13 +145,15 @@ def test_without_times_there_are_groups_in_a_single_scan_only() -> None:
         Source(storage, scan=ALWAYS, max_objects=2).scan()
 
 
-def test_a_name_too_long_for_a_payload_is_an_error_and_no_plan() -> None:
+def test_a_name_too_long_for_a_payload_is_an_error_in_each_run_and_no_plan() -> None:
     storage = Storage()
     storage.put("\x01" * 1000)
     source = Source(storage, scan="once", max_objects=2)
     with pytest.raises(PayloadError, match="the limit is 4096"):
         source.scan()
-    assert source.state == {}
+    with pytest.raises(SourceError, match="was left out by an earlier scan and is still there"):
+        source.scan()
+    assert source.partitions == {}
     excluding = Source(storage, scan="once", max_objects=2, end_time=START)
     excluding.scan()
     assert excluding.names() == []
