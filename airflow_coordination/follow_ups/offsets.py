@@ -48,7 +48,7 @@ class CommitOffsets:
         given: object = self.offsets
         whole = isinstance(given, Mapping) and given and all(_is_place(key, value) for key, value in given.items())
         if not whole:
-            remedy = "Give {'topic:partition': offset}, for example {lease.key: range.end}"
+            remedy = "Give {'topic:partition': offset}, for example {lease.partition.key: range.end}"
             raise InvalidInputError("offsets", given, "names no offsets of topics", remedy)
 
     def pinned(self, partition: Partition) -> CommitOffsets:

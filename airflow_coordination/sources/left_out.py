@@ -7,8 +7,8 @@ not keep the others waiting. What is no work by a rule, such as a file that Spar
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Final
 
 from airflow_coordination.leases.errors import CoordinationError, printable, shown
@@ -28,14 +28,34 @@ class _Some:
         self.count = 0
         self.named: list[str] = []
 
-    def add(self, text: str) -> None:
+    def add(self, text: str) -> bool:
         self.count += 1
-        if len(self.named) < NAMED:
-            self.named.append(text)
+        if self.count > NAMED:
+            return False
+        self.named.append(text)
+        return True
 
     def __str__(self) -> str:
         more = self.count - len(self.named)
         return ", ".join(self.named) + (f" and {more:,} more" if more else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """See :meth:`LeftOut.item`."""
+
+    left: LeftOut
+    name: object
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> bool:
+        """Return whether the block's error is the item's alone."""
+        if not isinstance(error, Exception):
+            return False
+        self.left.failed(self.name, error)
+        return True
 
 
 class LeftOut:
@@ -58,12 +78,12 @@ class LeftOut:
         """How many items were left out that are work."""
         return self._work.count
 
-    def no_work(self, name: object, why: str) -> None:
-        """Count an item that is no work, by a rule.
+    def no_work(self, name: object, why: str) -> bool:
+        """Count an item that is no work, by a rule, and return whether it is one of the first ten.
 
         :param why: the rule, as an end of the sentence "100 objects …"; few different ones.
         """
-        self._no_work.setdefault(why, _Some()).add(shown(name))
+        return self._no_work.setdefault(why, _Some()).add(shown(name))
 
     def failed(self, name: object, error: Exception) -> None:
         """Count an item that is work, and of which nothing can be made."""
@@ -72,13 +92,12 @@ class LeftOut:
             self.names.append(name)
         self._work.add(f"{shown(name)} ({printable(str(error), limit=_LONGEST)})")
 
-    @contextmanager
-    def item(self, name: object) -> Iterator[None]:
-        """Count the item if anything is raised for it. Nothing may be yielded inside: that is not the item's error."""
-        try:
-            yield
-        except Exception as error:
-            self.failed(name, error)
+    def item(self, name: object) -> _Item:
+        """Return a block that counts the item if anything is raised for it, and goes on after the block.
+
+        Inside no partition may be yielded, and the store not be asked: their errors are not the item's.
+        """
+        return _Item(self, name)
 
     def say(self) -> None:
         """Write to the log what was left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from airflow_coordination.leases.errors import CoordinationError, InvalidInputError, ProgressStateError, SettingsError
 
@@ -58,6 +58,7 @@ def read_range(
     servers: str,
     *,
     max_records: int | None = None,
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
     client_options: Mapping[str, str] | None = None,
     spark_options: Mapping[str, str] | None = None,
     seconds: float = _SECONDS,
@@ -70,27 +71,34 @@ def read_range(
 
     :param servers: ``host:port``, several with commas.
     :param max_records: at most so many offsets; the next pass goes on from there.
+    :param isolation: what both clients take part in: ``"read_committed"`` leaves out the records of transactions that
+        were aborted, and waits for those that are open; ``"read_uncommitted"`` takes them all (Kafka:
+        ``isolation.level``).
     :param client_options: more options of librdkafka, which asks for the offsets.
     :param spark_options: more options of the connector (``kafka.security.protocol`` and so on).
     :param seconds: how long to wait for Kafka's answer about offsets.
     :raises KafkaRangeError: when Kafka does not answer, or the records after the progress are gone; it names the offset
         that is wanted and those that are there. Nothing is skipped.
     :raises ProgressStateError: when the progress is no offset.
-    :raises InvalidInputError: for a payload or ``max_records`` that cannot be used.
+    :raises InvalidInputError: for a payload, ``max_records`` or ``isolation`` that cannot be used, and for options that
+        set the isolation for one of the two clients.
     """
     topic, number = _place(lease.partition.payload)
     if max_records is not None and (isinstance(max_records, bool) or not max_records > 0):
         raise InvalidInputError(
             "max_records", max_records, "is no number of records", "Give 1 or more, or leave it out"
         )
+    _check_isolation(isolation, client_options or {}, spark_options or {})
     place = f"{topic}:{number} at {servers}"
-    earliest, latest = _offsets(servers, topic, number, client_options or {}, seconds, place)
+    options = {**(client_options or {}), "isolation.level": isolation}
+    earliest, latest = _offsets(servers, topic, number, options, seconds, place)
     start = _start(lease.progress_state, earliest, latest, place)
     end = latest if max_records is None else min(latest, start + max_records)
     records = (
         spark.read.format("kafka")
         .options(**(spark_options or {}))
         .option("kafka.bootstrap.servers", servers)
+        .option("kafka.isolation.level", isolation)
         .option("assign", json.dumps({topic: [number]}))
         .option("startingOffsets", json.dumps({topic: {number: start}}))
         .option("endingOffsets", json.dumps({topic: {number: end}}))
@@ -105,6 +113,18 @@ def _place(payload: Mapping[str, Any] | None) -> tuple[str, int]:
     if not isinstance(topic, str) or not isinstance(number, int):
         raise InvalidInputError("payload", payload, "names no topic and partition", "Create it with kafka_ranges")
     return topic, number
+
+
+def _check_isolation(isolation: object, client: Mapping[str, str], spark: Mapping[str, str]) -> None:
+    """Refuse two isolations: what one client counts, the other would not read, or the other way round."""
+    if isolation not in ("read_committed", "read_uncommitted"):
+        remedy = "Give 'read_committed' or 'read_uncommitted'"
+        raise InvalidInputError("isolation", isolation, "is no isolation of Kafka", remedy)
+    for given, options in (("client_options", client), ("spark_options", spark)):
+        for name in options:
+            if name.lower().removeprefix("kafka.") == "isolation.level":
+                problem = f"sets {name} for one of two clients"
+                raise InvalidInputError(given, options[name], problem, "Give isolation=… instead, which is for both")
 
 
 def _start(progress: Any, earliest: int, latest: int, place: str) -> int:

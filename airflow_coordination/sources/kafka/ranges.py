@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases.supply import Supplied
 from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.left_out import LeftOut
 
 _ACTION: Final = "list the partitions of a topic"
 _SECONDS: Final = 15.0
@@ -24,15 +26,23 @@ class KafkaRanges:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float = _SECONDS
 
-    def __call__(self, state: Mapping[str, Any]) -> Iterator[PartitionIdentifier]:
+    def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
         """Yield each topic's partitions, those that were added since last time among them.
 
-        :raises SourceError: when no server answers, or a topic does not exist; it names them.
+        A topic that cannot be looked at does not stop the others; the error comes at the end.
+
+        :raises SourceError: when no server answers, or topics do not exist; it names them.
         """
-        client = self._client()
+        client, left = self._client(), LeftOut(self.servers, "topics")
         for topic in self.topics:
-            for number in self._numbers(client, topic):
-                yield PartitionIdentifier(f"{topic}:{number}", {"topic": topic, "partition": number})
+            found = self._numbers(client, topic)
+            if isinstance(found, SourceError):
+                left.failed(topic, found)
+            else:
+                yield from (PartitionIdentifier(f"{topic}:{n}", {"topic": topic, "partition": n}) for n in found)
+        if left.work:
+            yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store
+        left.finish("The partitions of all others are created. Create these, or leave them out")
 
     @property
     def follow_up_rights(self) -> FollowUpRights:
@@ -52,18 +62,26 @@ class KafkaRanges:
         except (KafkaException, ValueError) as error:
             raise SourceError(_ACTION, self.servers, f"takes no such options: {error}", "Mend options") from error
 
-    def _numbers(self, client: Any, topic: str) -> list[int]:
+    def _numbers(self, client: Any, topic: str) -> list[int] | SourceError:
+        """Return a topic's partitions, or what the servers have against this topic.
+
+        :raises SourceError: when none answers: the next topic would wait as long, and hear as little.
+        """
         from confluent_kafka import KafkaException
 
         try:
-            found = client.list_topics(topic, timeout=self.seconds).topics[topic]
+            found = client.list_topics(topic, timeout=self.seconds).topics.get(topic)
+            problem = None if found is None else found.error
         except KafkaException as error:
-            problem = f"did not answer within {self.seconds:g} seconds: {error.args[0].str()}"
-            raise SourceError(_ACTION, self.servers, problem, "Check servers, and that a broker runs there") from error
-        if found.error is not None:
-            problem = f"has no readable topic {topic!r}: {found.error.str()}"
-            raise SourceError(_ACTION, self.servers, problem, "Create it, or check its name and this user's rights")
-        return sorted(found.partitions)
+            found, problem = None, error.args[0]
+            if problem.code() < 0:  # librdkafka's own: no server has said it
+                said = f"did not answer within {self.seconds:g} seconds: {problem.str()}"
+                remedy = "Check servers, and that a broker runs there"
+                raise SourceError(_ACTION, self.servers, said, remedy) from error
+        if found is not None and problem is None:
+            return sorted(found.partitions)
+        said = f"has no readable topic {topic!r}" + (f": {problem.str()}" if problem else "")
+        return SourceError(_ACTION, self.servers, said, "Create it, or check its name and this user's rights")
 
 
 def kafka_ranges(

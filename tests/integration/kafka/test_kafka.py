@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
 from airflow_coordination.leases import InvalidInputError, PartitionStatus, SourceCoordinator
@@ -159,3 +159,40 @@ def test_options_that_are_none_are_told(coordinator):
 def test_what_names_nothing_is_refused(servers, topics, field):
     with pytest.raises(InvalidInputError, match=field):
         kafka_ranges(servers, topics)
+
+
+def test_d10_records_of_an_aborted_transaction_are_in_no_range(kafka, topic, one_pass, published, coordinator):
+    def send_in_a_transaction(name, numbers, commit):
+        producer = Producer({"bootstrap.servers": kafka, "transactional.id": f"{topic}-{name}"})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for number in numbers:
+            producer.produce(topic, str(number).encode(), partition=0)
+        producer.flush(30)
+        producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+
+    send_in_a_transaction("one", range(2), True)
+    send_in_a_transaction("two", range(2, 4), False)
+    send_in_a_transaction("three", range(4, 6), True)
+    one_pass()
+    assert published() == [0, 1, 4, 5]
+    assert offsets(coordinator)["0"] == {"offset": 9}, "six records and three markers"
+
+
+def test_d10_one_isolation_is_for_both_clients(kafka, topic, one_pass, published):
+    producer = Producer({"bootstrap.servers": kafka, "transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"7", partition=0)
+    producer.flush(30)
+    one_pass()
+    assert published() == [], "the transaction is open: neither counted nor read"
+    one_pass(isolation="read_uncommitted")
+    assert published() == [7]
+    producer.abort_transaction(30)
+
+
+def test_source_s2_a_topic_that_is_gone_stops_no_other(kafka, topic, coordinator):
+    with pytest.raises(SourceError, match=r"2 topics that were left out: '0-gone' \(.*Unknown topic.*'1-gone'"):
+        coordinator.run_supplier(kafka_ranges(kafka, ["0-gone", "1-gone", topic]))
+    assert [each.key for each in coordinator.partitions()] == [f"{topic}:{number}" for number in range(3)]
