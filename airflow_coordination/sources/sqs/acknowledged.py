@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifie
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import SourceView, Supplied
 from airflow_coordination.sources.sqs.queue import MessageQueue
-from airflow_coordination.sources.sqs.reading import Notification, batches
+from airflow_coordination.sources.sqs.reading import Notification, Wanted, batches
 
 Known = Mapping[str, PartitionStatus]
 """How those partitions stand that exist."""
@@ -31,6 +31,7 @@ class AcknowledgedNotifications:
     visibility: timedelta
     again_after: timedelta
     region: str | None = None
+    wanted: Wanted = field(default_factory=Wanted)
 
     @property
     def follow_up_rights(self) -> FollowUpRights:
@@ -45,13 +46,13 @@ class AcknowledgedNotifications:
         :raises SourceError: when the queue does not answer.
         """
         queue = MessageQueue.opened(self.queue_url, self.visibility, self.region)
-        for found in batches(queue, self.max_messages):
+        for found in batches(queue, self.max_messages, self.wanted):
             known = _known(found, view)
             yield from self._new(found, known).values()
             yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store
             over = [one.receipt for one in found if _has_completed(one, known)]
             queue.delete(over)
-            queue.hide([one.receipt for one in found if one.receipt not in over], self.again_after)
+            queue.hide([one.receipt for one in found if one.understood and one.receipt not in over], self.again_after)
 
     def _new(self, found: Sequence[Notification], known: Known) -> dict[str, PartitionIdentifier]:
         """Return what does not exist yet, once where two messages speak of it."""
@@ -64,7 +65,7 @@ class AcknowledgedNotifications:
 
     def _with_receipt(self, one: Notification, partition: PartitionIdentifier) -> PartitionIdentifier:
         """Return the partition with its message in the payload, if the message is about nothing else."""
-        if len(one.partitions) > 1:
+        if len(one.partitions) > 1 or not one.understood:
             return partition
         message = {"queue": self.queue_url, "receipt": one.receipt, "region": self.region}
         try:
@@ -80,4 +81,4 @@ def _known(found: Sequence[Notification], view: SourceView) -> Known:
 
 def _has_completed(one: Notification, known: Known) -> bool:
     """Whether all that a message speaks of has; one that speaks of nothing need not come again, either."""
-    return all(known.get(each.key) is PartitionStatus.COMPLETED for each in one.partitions)
+    return one.understood and all(known.get(each.key) is PartitionStatus.COMPLETED for each in one.partitions)

@@ -1,18 +1,55 @@
-"""What messages say of objects in S3, whoever has wrapped them on their way: S3 itself, SNS, EventBridge."""
+"""What messages say of objects in S3 and storages like it, whoever has wrapped them on their way: SNS, EventBridge."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
 from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.sources.objects.listing import StoredObject
 
-_CREATED: Final = ("ObjectCreated:", "ObjectRestore:Completed")
+_MAX_BYTES: Final = 1024 * 1024
+"""SQS: a message has no more."""
+_MAX_DEPTH: Final = 32
+_CREATED: Final = ("ObjectCreated:", "ObjectRestore:Completed", "ObjectSynced:Create")
+_OF_NO_NEW_OBJECT: Final = (
+    "ObjectRemoved",
+    "ObjectRestore:",
+    "ObjectTagging:",
+    "ObjectAcl:",
+    "ObjectAccessed:",
+    "ObjectSynced:",
+    "ObjectTransition:",
+    "ObjectLifecycle:",
+    "LifecycleExpiration:",
+    "LifecycleTransition",
+    "IntelligentTiering",
+    "ReducedRedundancyLostObject",
+    "Replication:",
+    "TestEvent",
+)
+"""Beginnings of names of S3, MinIO and Ceph. What is in neither list is not understood: nobody deletes it unread."""
 _BRIDGED: Final = ("Object Created", "Object Restore Completed")
+_BRIDGED_OF_NO_NEW_OBJECT: Final = (
+    "Object Deleted",
+    "Object Restore Initiated",
+    "Object Restore Expired",
+    "Object Tags Added",
+    "Object Tags Deleted",
+    "Object ACL Updated",
+    "Object Storage Class Changed",
+    "Object Access Tier Changed",
+)
+_PLAIN: Final = "ceph:s3"
+"""It gives names as they are; S3 and MinIO encode them as in a form."""
+_SOURCES: Final = ("aws:s3", "minio:s3", _PLAIN)
+_ODD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What an odd message may raise."""
 
 
 class NotUnderstoodError(Exception):
@@ -24,6 +61,7 @@ class NewObject:
     """One object that was created.
 
     :param version: tells one creation under its name from another: S3's sequencer, or the ETag.
+    :param at: when, ``None`` where the message does not say.
     """
 
     bucket: str
@@ -31,50 +69,129 @@ class NewObject:
     size: int
     etag: str | None
     version: str
+    at: datetime | None = field(default=None, compare=False)
 
-    def identifier(self) -> PartitionIdentifier:
-        """Return its partition, ``bucket|name|version``: an object that is written again is another one."""
+    def identifier(self, scheme: str = "s3a") -> PartitionIdentifier:
+        """Return its partition, ``bucket|name|version``: an object that is written again is another one.
+
+        :param scheme: of the payload's path; ``s3a`` is the one that Spark opens.
+        """
         key = SEPARATOR.join(map(encode_part, (self.bucket, self.name, self.version)))
-        payload = {"path": f"s3://{self.bucket}/{self.name}", "size": self.size, "etag": self.etag}
+        payload = {"path": f"{scheme}://{self.bucket}/{self.name}", "size": self.size, "etag": self.etag}
         return PartitionIdentifier(key, payload)
+
+    def stored(self) -> StoredObject:
+        """Return it as a listing would show it."""
+        return StoredObject(self.name, self.size, self.at, self.etag)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a message says.
+
+    :param created: the objects that were created: none for a test of S3, or where objects were removed.
+    :param problems: why the message, or a record in it, is not understood; none where all of it is.
+    """
+
+    created: tuple[NewObject, ...]
+    problems: tuple[Exception, ...] = ()
+
+
+def read(body: str) -> Said:
+    """Return what a message says, whatever is in it: an odd record does not hide the others."""
+    try:
+        records = list(_records(_unwrapped(_parsed(body))))
+    except _ODD as error:
+        return Said((), (error,))
+    created, problems = [], []
+    for record in records:
+        try:
+            created += _bridged(record) if "detail-type" in record else _of_a_storage(record)
+        except _ODD as error:
+            problems.append(error)
+    return Said(tuple(created), tuple(problems))
 
 
 def new_objects(body: str) -> list[NewObject]:
-    """Return the objects that a message says were created: none for a test of S3, or where objects were removed.
+    """Return the objects that a message says were created.
 
-    :raises NotUnderstoodError: when it says nothing of objects in S3.
+    :raises NotUnderstoodError: when it says nothing of objects in S3, or something that no storage has said so far.
     """
-    try:
-        return list(_objects(_unwrapped(json.loads(body))))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise NotUnderstoodError(repr(error)) from error
+    said = read(body)
+    if said.problems:
+        raise NotUnderstoodError(repr(said.problems[0])) from said.problems[0]
+    return list(said.created)
+
+
+def _parsed(text: str) -> Any:
+    return parse(text, max_bytes=_MAX_BYTES, max_depth=_MAX_DEPTH)
 
 
 def _unwrapped(found: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what SNS has put into a text."""
     if found.get("Type") == "Notification" and "TopicArn" in found:
-        inner: Mapping[str, Any] = json.loads(found["Message"])
+        inner: Mapping[str, Any] = _parsed(_text(found["Message"]))
         return inner
     return found
 
 
-def _objects(found: Mapping[str, Any]) -> Iterator[NewObject]:
+def _records(found: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if found.get("Event") == "s3:TestEvent":
         return
     if found.get("source") == "aws.s3":
-        if found["detail-type"] in _BRIDGED:
-            yield _object(found["detail"]["bucket"], found["detail"]["object"], found["detail"]["object"]["key"])
-        return
-    for record in found["Records"]:
-        if record["eventSource"] != "aws:s3":
-            raise ValueError(record["eventSource"])
-        if record["eventName"].startswith(_CREATED):
-            yield _object(record["s3"]["bucket"], record["s3"]["object"], unquote_plus(record["s3"]["object"]["key"]))
+        yield {"detail-type": _text(found["detail-type"]), **found}
+    elif isinstance(found["Records"], list):
+        yield from found["Records"]
+    else:
+        raise TypeError(f"{type(found['Records']).__name__} in the place of a list")
 
 
-def _object(bucket: Mapping[str, Any], told: Mapping[str, Any], name: str) -> NewObject:
-    etag = told.get("eTag") or told.get("etag")
+def _bridged(told: Mapping[str, Any]) -> list[NewObject]:
+    if not _is_creation(_text(told["detail-type"]), _BRIDGED, _BRIDGED_OF_NO_NEW_OBJECT):
+        return []
+    detail = told["detail"]
+    return [_object(detail["bucket"], detail["object"], _text(detail["object"]["key"]), told.get("time"))]
+
+
+def _of_a_storage(record: Mapping[str, Any]) -> list[NewObject]:
+    source = record["eventSource"]
+    if source not in _SOURCES:
+        raise ValueError(f"unknown source {source!r}")
+    if not _is_creation(_text(record["eventName"]).removeprefix("s3:"), _CREATED, _OF_NO_NEW_OBJECT):
+        return []
+    told = record["s3"]["object"]
+    name = _text(told["key"])
+    plain = name if source == _PLAIN else unquote_plus(name, errors="strict")
+    return [_object(record["s3"]["bucket"], told, plain, record.get("eventTime"))]
+
+
+def _is_creation(event: str, created: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    if not event.startswith((*created, *others)):
+        raise ValueError(f"unknown event {event!r}")
+    return event.startswith(created)
+
+
+def _object(bucket: Mapping[str, Any], told: Mapping[str, Any], name: str, at: object) -> NewObject:
+    etag = told.get("eTag") or told.get("etag") or None
     version = told.get("sequencer") or etag
     if not version:
         raise ValueError("neither sequencer nor ETag")
-    return NewObject(str(bucket["name"]), name, int(told.get("size") or 0), etag, str(version))
+    size = told.get("size") or 0
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 2**63:
+        raise ValueError(f"the size is no number of bytes: {type(size).__name__}")
+    return NewObject(_text(bucket["name"]), _text(name), size, etag and _text(etag), _text(version), _moment(at))
+
+
+def _moment(told: object) -> datetime | None:
+    """Return when it happened, ``None`` where that is not said so that we can read it."""
+    try:
+        found = datetime.fromisoformat(told) if isinstance(told, str) else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _text(told: object) -> str:
+    if not isinstance(told, str) or not told:
+        raise TypeError(f"{type(told).__name__} in the place of a text")
+    return told
