@@ -32,6 +32,10 @@ _PAUSE: Final = 0.25
 _IDLE: Final = 1.0
 """Seconds after a read that found nothing (KCL: ``idleTimeBetweenReadsInMillis``)."""
 _TRIES: Final = 10
+_BATCH_BYTES: Final = 16 * 1024**2
+"""Of an Arrow batch, about: an aggregate of 1 MiB may hold 170,000 records, and a read ten of them."""
+_ROW_BYTES: Final = 200
+"""Of a row beside its data and its own keys: the stream, the shard, the places."""
 _HASH_KEY: Final = re.compile("[0-9]{1,39}")
 
 
@@ -182,6 +186,25 @@ def connect(part: ShardPart) -> Any:
     return boto3.Session().client("kinesis", **{"region_name": region, "config": config, **part.client})
 
 
+def _by_bytes(records: list[Record]) -> Iterator[list[Record]]:
+    """Yield the records in lists that become batches: Arrow holds 2 GiB of one column, an executor less than that."""
+    some: list[Record] = []
+    size = 0
+    for one in records:
+        if some and size + _size(one) > _BATCH_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += _size(one)
+    if some:
+        yield some
+
+
+def _size(record: Record) -> int:
+    """Return about how many bytes a record has as a row; a character of a key may have four."""
+    return len(record.data) + 4 * (len(record.partition_key) + len(record.explicit_hash_key or "")) + _ROW_BYTES
+
+
 @dataclass(frozen=True, slots=True)
 class Landing:
     """What ``mapInArrow`` calls on one executor: reads until a bound is reached or the shard ends.
@@ -200,13 +223,12 @@ class Landing:
     to_the_tip: bool = False
 
     def __call__(self, _: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the records, one Arrow batch for each read."""
+        """Yield the records of each read, in Arrow batches of bounded size."""
         reader, until, left = ShardReader(self.part), time.monotonic() + self.seconds, self.records
         while left > 0:
             found = reader.read(left)[:left]
             left -= len(found)
-            if found:
-                yield self._batch(found)
+            yield from map(self._batch, _by_bytes(found))
             pause = _PAUSE if found or not reader.caught_up else _IDLE
             if reader.ended or (self.to_the_tip and reader.caught_up) or time.monotonic() + pause >= until:
                 return

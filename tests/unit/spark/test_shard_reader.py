@@ -112,7 +112,7 @@ def test_what_belongs_to_another_shard_is_left_out_of_aggregates_alone(monkeypat
     assert [(one.place, one.data) for one in read] == [(place(1), b"0"), (place(1, 2), b"2"), (place(2), b"plain")]
 
 
-@pytest.mark.parametrize("no_key", ["x", "-1", "1_0", "٣", "9" * 5_000])
+@pytest.mark.parametrize("no_key", ["x", "-1", "1_0", "٣", "9" * 256])
 def test_a_hash_key_that_is_no_number_leaves_its_record_where_it_is(
     monkeypatch: pytest.MonkeyPatch, no_key: str
 ) -> None:
@@ -227,3 +227,19 @@ def test_a_stretch_without_records_is_crossed_once(monkeypatch: pytest.MonkeyPat
     assert (one.read(), client.asked) == ([], [])
     assert [each.place for each in one.read()] == [place(1)]
     assert [asked["ShardIteratorType"] for asked in client.asked] == ["TRIM_HORIZON"]
+
+
+def test_source_s6_batches_are_bounded_by_bytes_and_lose_nothing(monkeypatch):
+    monkeypatch.setattr(shard_reader, "_BATCH_BYTES", 10_000)
+    given = answer(
+        record(1, aggregate([("k" * 256, None, b"%d" % each) for each in range(100)])),
+        record(2, b"x" * 20_000),
+        record(3, b"y"),
+        ends=True,
+    )
+    client = Client(given)
+    monkeypatch.setattr(shard_reader, "connect", lambda _: client)
+    batches = list(Landing(ShardPart(LEASE, None), seconds=1, records=1_000)(iter(())))
+    assert max(batch.num_rows for batch in batches) <= 8
+    data = [each for batch in batches for each in batch.column("data").to_pylist()]
+    assert data == [b"%d" % each for each in range(100)] + [b"x" * 20_000, b"y"]

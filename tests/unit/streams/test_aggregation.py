@@ -110,3 +110,13 @@ def test_text_is_refused_with_the_remedy():
     with pytest.raises(InvalidInputError) as error:
         deaggregate("84mawg==", "outer")
     assert str(error.value) == "data='str': is not bytes. Give a record's Data as boto3 does; decode base64 first."
+
+
+@pytest.mark.parametrize("table", [1, 2], ids=["partition keys", "hash keys"])
+def test_source_s6_a_key_that_kinesis_has_not_makes_the_aggregate_a_damaged_one(table):
+    """Named by each of 170,000 records, one long key would make 1 MiB as many times as large."""
+    for length, damaged in ((256, False), (257, True)):
+        record = octets(3, number(1, 0) + octets(3, b"payload"))
+        data = sealed(KEY + octets(table, "ü".encode() * length) + record * 1_000)
+        found = taken_apart(data)
+        assert found == [UserRecord(0, "outer", "77", data, False)] if damaged else len(found) == 1_000
