@@ -86,15 +86,15 @@ MUTANTS = (
     Mutant(
         "a message goes when one of its objects is done",
         "sources.sqs.acknowledged",
-        "    return all(known.get(each.key)",
-        "    return any(known.get(each.key)",
+        "    return one.understood and all(known.get(each.key)",
+        "    return one.understood and any(known.get(each.key)",
         "S13: the queue forgets objects whose partitions have not completed",
         _acknowledged("s13_a_message_about_several_objects_waits_for_all_of_them"),
     ),
     Mutant(
         "each object's ending deletes its message",
         "sources.sqs.acknowledged",
-        "        if len(one.partitions) > 1:\n",
+        "        if len(one.partitions) > 1 or not one.understood:\n",
         "        if False:\n",
         "S13: the first of several objects that is done deletes the message of the others",
         _acknowledged("s13_a_message_about_several_objects_waits_for_all_of_them"),
