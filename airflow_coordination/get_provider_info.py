@@ -34,6 +34,11 @@ _OPTIONS = {
         "string",
         "3600",
     ),
+    "brake_after": _option(
+        "So many partitions that fail one after the other of one error pause the source (at most 100); 0 = never.",
+        "integer",
+        "10",
+    ),
     "request_deadline": _option("Seconds one call to the store may take with all its repetitions.", "float", "30"),
     "acknowledgment_timeout": _option("Seconds one delivery (lease.deliver) may take.", "float", "7200"),
     "on_negative": _option(

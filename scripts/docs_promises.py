@@ -65,6 +65,8 @@ PROMISES = {
     "X11": "Where a store keeps a history, each tenure has one row in it, written in the commit that ends the tenure.",
     "X12": "While a source is paused nothing of it is newly acquired, on DynamoDB after 30 seconds; owners finish,"
     " sweeps go on.",
+    "X13": "A source in which `brake_after` partitions fail one after the other of one error, without a success between"
+    " them, pauses itself; nothing is counted twice, or from before a success, a pause or a resumption.",
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 

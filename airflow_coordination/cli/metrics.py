@@ -24,8 +24,11 @@ OVERDUE: Final = Family(
 OLDEST: Final = Family(
     "coordination_oldest_claimable_seconds", "For how long the oldest claimable partition has waited, 0 if none waits."
 )
-PAUSED: Final = Family("coordination_source_paused", "1 if a person holds new leases back, otherwise 0.")
-FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, PAUSED)
+PAUSED: Final = Family("coordination_source_paused", "1 if new leases are held back, otherwise 0.")
+BRAKED: Final = Family(
+    "coordination_source_braked", "1 if the source has paused itself, because it failed of one error, otherwise 0."
+)
+FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, PAUSED, BRAKED)
 STATES: Final = {
     "claimable": Gauge.CLAIMABLE,
     "assigned": Gauge.ASSIGNED,
@@ -84,5 +87,6 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
         samples[OVERDUE].append((labels, seen[Gauge.OVERDUE]))
         samples[OLDEST].append((labels, seen[Gauge.OLDEST_CLAIMABLE]))
         samples[PAUSED].append((labels, seen[Gauge.PAUSED]))
+        samples[BRAKED].append((labels, seen[Gauge.BRAKED]))
     samples[UP].append((more, 1))
     return samples

@@ -300,6 +300,8 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
             self._count(_COUNTED[write.outcome])
         self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
         self._count(Metric.CHILDREN_RELEASED, lease.chain.released)
+        if write.outcome is Outcome.FAILED:
+            self._brake()
         return heard
 
     def _complete_and_acquire(

@@ -24,7 +24,7 @@ REPORT_MARKER: Final = "[coordination] "
 
 _WORD: Final = "base64:"
 _DEFAULTS: Final = Settings()
-_NEWER: Final = ("acknowledgment_timeout", "on_negative", "renewals_per_lease")
+_NEWER: Final = ("acknowledgment_timeout", "on_negative", "renewals_per_lease", "brake_after")
 """Settings that a driver of the version before does not know: they go along only where they say something."""
 _NEWER_FIELDS: Final = ("concurrent_leases", "retaken")
 """The same of the hand-over itself: a driver that does not know one refuses the hand-over, and names it."""

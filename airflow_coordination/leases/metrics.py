@@ -71,7 +71,9 @@ class Gauge(StrEnum):
     OVERDUE = "overduePartitions"
     OLDEST_CLAIMABLE = "oldestClaimableSeconds"
     PAUSED = "sourcePaused"
-    """1 while a person holds new leases back, otherwise 0."""
+    """1 while new leases are held back, otherwise 0."""
+    BRAKED = "sourceBraked"
+    """1 while the source has paused itself, because its tenures failed one after the other of one error."""
 
 
 class WorkGauge(StrEnum):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from airflow_coordination.leases.failing import BRAKE, Failing
 from airflow_coordination.leases.input_errors import shown
 
 OF_THE_SOURCE: Final = ""
 """The key under which the audit keeps what people do to a whole source; no partition can have it."""
+
+_LONGEST: Final = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,8 @@ class Pause:
     :param why: what they said.
     :param at: when, by the store's clock.
     :param op: the operation that wrote it. The next one names it, so that none is applied to anything else.
+    :param failing: the failures since the last success, and since ``op``; ``None`` where there are none, or the store
+        does not count them.
     """
 
     paused: bool = False
@@ -28,6 +33,12 @@ class Pause:
     why: str | None = None
     at: datetime | None = None
     op: str | None = None
+    failing: Failing | None = field(default=None, compare=False)
+
+    @property
+    def braked(self) -> bool:
+        """Whether the source has paused itself, because its tenures failed one after the other of one error."""
+        return self.paused and self.by == BRAKE
 
     def __str__(self) -> str:
         """Return it in words, on one line."""
@@ -35,7 +46,13 @@ class Pause:
             return "never paused"
         at = f" at {self.at.isoformat(timespec='seconds')}" if self.at else ""
         done = "paused" if self.paused else "resumed"
-        return f"{done}{at} by {shown(self.by or '')}, who said {shown(self.why or '')}"
+        return f"{done}{at} by {shown(self.by or '')}, who said {_quoted(self.why or '')}"
+
+
+def _quoted(why: str) -> str:
+    """Return what somebody said in full: the brake says with it what failed, and how to go on."""
+    text = ascii(why)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 NEVER_PAUSED: Final = Pause()

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, SettingsError, shown
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    OutcomeUnknownError,
+    PartitionUpdateError,
+    SettingsError,
+    shown,
+)
+from airflow_coordination.leases.failing import BRAKE, Failing
 from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.pause import OF_THE_SOURCE, Pause
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
 from airflow_coordination.leases.port import pause_of
+from airflow_coordination.leases.remedies import WHY, quoted, typed
 from airflow_coordination.leases.writes import SetPause
+
+log = logging.getLogger(__name__)
 
 
 class Pausing(Participant):
@@ -49,6 +60,31 @@ class Pausing(Participant):
             {name: value for name, value in each.items() if name != "key"}
             for each in self._settler.repeat("read the audit", read)
         ]
+
+    def _brake(self) -> None:
+        """Pause the source, after a failure, when too many of one error have come one after the other.
+
+        Best effort: the failure has ended, and where the store does not answer the next one looks again. Whoever has
+        paused or resumed the source since is not contradicted.
+        """
+        limit = self.settings.brake_after
+        if not limit or not hasattr(self.store, "set_pause"):
+            return
+        try:
+            seen = self.current_pause()
+            if not seen.paused and seen.failing is not None and seen.failing.number >= limit:
+                why = self._reason(seen.failing)
+                self._set_pause(True, BRAKE, why, seen)
+                log.warning("Source %s pauses itself: %s", shown(self.source), why)
+        except PartitionUpdateError as error:
+            log.info("Source %s is not paused once more: %s", shown(self.source), error)
+        except CoordinationError as error:
+            log.warning("Whether source %s must be paused is not known: %s", shown(self.source), error)
+
+    def _reason(self, failing: Failing) -> str:
+        resume = typed(self, "resume").replace(quoted(WHY), "mended")
+        some = f"{failing.number} partitions failed of one error, one after the other"
+        return f"{some}: {failing.error.rstrip('.')}. Mend its cause, then: {resume}"
 
     def check_pause(self, paused: bool, seen: Pause) -> None:
         """Say whether a source can be paused (or resumed) as it was seen, and change nothing.

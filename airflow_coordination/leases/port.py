@@ -119,7 +119,13 @@ class PartitionStore(Protocol):
         """
 
     def pause(self, source: str) -> Pause:
-        """Return whether a source is paused, and who has said so."""
+        """Return whether a source is paused, and who has said so.
+
+        Where the store has ``counts_failures``, it says in :attr:`~.pause.Pause.failing` what has failed since the last
+        ending that was a success, and since somebody has paused or resumed: each partition counts once, another error
+        begins anew, an ending that was refused or comes twice counts nothing. It may count less than there was, for as
+        long as ``pause_holds_after`` says, and never more. Pausing by it is the coordinator's.
+        """
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included, read so that every acknowledged write is seen."""
@@ -214,6 +220,11 @@ def pause_holds_after(store: PartitionStore) -> timedelta:
     """Return how long after a pause was set the last process knows of it."""
     found: timedelta = getattr(store, "pause_holds_after", timedelta(0))
     return found
+
+
+def counts_failures(store: PartitionStore) -> bool:
+    """Return whether a store counts what fails beside each source's pause; one from elsewhere may not."""
+    return bool(getattr(store, "counts_failures", False))
 
 
 def follow_ups_of(

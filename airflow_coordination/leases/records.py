@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from airflow_coordination.leases.failing import alike, mark_of
 from airflow_coordination.leases.follow_up import FORGET, FollowUp, Forget
 from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import OF_THE_SOURCE
@@ -85,7 +86,34 @@ class PutFollowUp:
     follow_up: FollowUp
 
 
-Record = PutHeads | EmptyHeads | Audit | TenureEnded | PutFollowUp
+@dataclass(frozen=True, slots=True)
+class CountFailure:
+    """A partition more has failed; one of another error than those before begins the count anew.
+
+    It counts once, however often it fails.
+
+    :param source: the stored source identifier.
+    :param error: what its error has in common with others (:func:`~.failing.alike`).
+    :param mark: stands for the partition (:func:`~.failing.mark_of`).
+    """
+
+    source: str
+    error: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetFailures:
+    """A tenure ended well: what failed before it counts no more. It writes nothing where nothing has failed.
+
+    :param source: the stored source identifier.
+    """
+
+    source: str
+
+
+Record = PutHeads | EmptyHeads | Audit | TenureEnded | PutFollowUp | CountFailure | ForgetFailures
+_WELL: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED})
 
 
 def of_tenure(w: Any) -> Iterator[Record]:
@@ -100,9 +128,18 @@ def of_ending(w: End) -> Iterator[Record]:
         failed = w.outcome is Outcome.FAILED and w.last_error
         error = failed[:MAX_HISTORY_ERROR] if failed else None
         yield TenureEnded(error, min(w.rows, MAX_COUNT), min(w.bytes, MAX_COUNT))
+        yield from of_result(w)
     yield from of_output(w)
     if w.then is not None:
         yield PutFollowUp(FollowUp(w.source, w.key, w.fence.token, w.op, w.then))
+
+
+def of_result(w: End) -> Iterator[Record]:
+    """Yield what an ending says of its source: it failed, or not; a tenure that was given up says nothing."""
+    if w.outcome is Outcome.FAILED:
+        yield CountFailure(w.source, alike(w.last_error), mark_of(w.key))
+    elif w.outcome in _WELL:
+        yield ForgetFailures(w.source)
 
 
 def of_output(w: End | Place) -> Iterator[Record]:

@@ -125,5 +125,10 @@ class Outlook:
 
     @property
     def paused(self) -> bool:
-        """Whether new leases are held back by a person."""
+        """Whether new leases are held back."""
         return self.pause.paused
+
+    @property
+    def braked(self) -> bool:
+        """Whether they are, because the source has paused itself."""
+        return self.pause.braked

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.failing import MOST_COUNTED
 
 RENEWALS_PER_LEASE: Final = 10
 FEWEST_RENEWALS: Final = 2
@@ -57,6 +58,8 @@ class Settings:
     :param acknowledgment_timeout: how long one delivery (``lease.deliver``) may take; 2 hours (Data Prepper).
     :param renewals_per_lease: how often a lease is renewed while it lasts, at least twice; fewer cost less, and leave
         less room for one that is missed (KCL: a third of ``failoverTimeMillis``).
+    :param brake_after: so many partitions that failed one after the other of one error, without a success between them,
+        pause the source (the brake); 0 = never, at most 100.
     :param on_negative: what becomes of a partition of which not every record was delivered: ``"fail"``, which counts
         and parks at the maximum, or ``"give up"``, which counts nothing.
     """
@@ -72,6 +75,7 @@ class Settings:
     acknowledgment_timeout: timedelta = timedelta(hours=2)
     on_negative: str = "fail"
     renewals_per_lease: int = RENEWALS_PER_LEASE
+    brake_after: int = 10
 
     def __post_init__(self) -> None:
         for name in _ABOVE_ZERO:
@@ -87,6 +91,10 @@ class Settings:
         if isinstance(renewals, bool) or not isinstance(renewals, int) or renewals < FEWEST_RENEWALS:
             remedy = f"Give {FEWEST_RENEWALS} or more"
             raise SettingsError("renewals_per_lease", renewals, "is not a whole number above one", remedy)
+        brake: object = self.brake_after
+        if isinstance(brake, bool) or not isinstance(brake, int) or not 0 <= brake <= MOST_COUNTED:
+            problem = f"is not a whole number from 0 to {MOST_COUNTED}"
+            raise SettingsError("brake_after", brake, problem, "Give for example 10, or 0 for no brake")
         check_way_out(self.on_negative)
 
     @property

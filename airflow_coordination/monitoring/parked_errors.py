@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final
 
 from airflow_coordination.leases.explaining.wording import first_line
+from airflow_coordination.leases.failing import alike
 from airflow_coordination.leases.partition import Partition
-
-_VARYING: Final = re.compile(r"[0-9A-Fa-f]*\d[0-9A-Fa-f]*")
-"""Numbers, and the hexadecimal words that contain any: what differs from one partition to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +29,18 @@ class ErrorGroup:
 
 def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
     """Return the errors of parked partitions, the most frequent first."""
-    alike: dict[str, list[Partition]] = {}
+    groups_of: dict[str, list[Partition]] = {}
     for each in parked:
-        alike.setdefault(_VARYING.sub("#", _said(each)), []).append(each)
-    groups = [_group(each) for each in alike.values()]
+        groups_of.setdefault(alike(each.last_error), []).append(each)
+    groups = [_group(each) for each in groups_of.values()]
     return sorted(groups, key=lambda group: (-group.number, group.error))
 
 
-def _group(alike: list[Partition]) -> ErrorGroup:
-    texts = [(each.last_error or "").strip().partition("\n")[0] for each in alike]
+def _group(found: list[Partition]) -> ErrorGroup:
+    texts = [(each.last_error or "").strip().partition("\n")[0] for each in found]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
     like = "".join(char for char, _ in same)
-    return ErrorGroup(_said(alike[0]), like[:200].strip(), len(alike), alike[0].key)
+    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key)
 
 
 def _said(partition: Partition) -> str:

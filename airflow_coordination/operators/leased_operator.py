@@ -65,6 +65,7 @@ class LeasedOperator(TextFields):
     :param retry_delay_of_partition: wait after a partition's first failure; doubles each time.
     :param no_progress_timeout: work of ours that shows no progress for so long is cancelled.
     :param acknowledgment_timeout: how long one ``lease.deliver`` may take (timedelta or seconds).
+    :param brake_after: so many partitions that fail one after the other of one error pause the source; 0 = never.
     :param on_negative: ``"fail"`` or ``"give up"``: what becomes of a partition when a delivery fails.
     """
 
@@ -96,6 +97,7 @@ class LeasedOperator(TextFields):
         retry_delay_of_partition: timedelta | float | None = None,
         no_progress_timeout: timedelta | float | None = None,
         acknowledgment_timeout: timedelta | float | None = None,
+        brake_after: int | None = None,
         on_negative: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -135,6 +137,7 @@ class LeasedOperator(TextFields):
             "retry_delay": retry_delay_of_partition,
             "no_progress_timeout": no_progress_timeout,
             "acknowledgment_timeout": acknowledgment_timeout,
+            "brake_after": brake_after,
             "on_negative": on_negative,
         }
 

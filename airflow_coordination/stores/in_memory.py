@@ -77,6 +77,7 @@ class InMemoryStore:
 
     has_fused_step: Final = True
     keeps_history: Final = True
+    counts_failures: Final = True
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, Final
 
 from airflow_coordination.leases import steps
+from airflow_coordination.leases.failing import MOST_COUNTED, Failing
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.partition import Partition
@@ -20,7 +21,9 @@ from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.publication import retracted
 from airflow_coordination.leases.records import (
     Audit,
+    CountFailure,
     EmptyHeads,
+    ForgetFailures,
     PutFollowUp,
     PutHeads,
     Record,
@@ -75,7 +78,9 @@ class StoredSource:
         self.heads: dict[str, dict[str, HeadRecord]] = {}
         self.head_keys = SortedKeys()
         self.audit: list[dict[str, Any]] = []
-        self.pause = NEVER_PAUSED
+        self._pause = NEVER_PAUSED
+        self._failing: CountFailure | None = None
+        self._failed: set[str] = set()
         self.follow_ups: dict[tuple[str, int, str], FollowUp] = {}
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 
@@ -127,11 +132,19 @@ class StoredSource:
                 self._ended.append(ended)
         return self.put(after)
 
+    @property
+    def pause(self) -> Pause:
+        """Whether the source is paused, and what has failed since the last success and the last pause."""
+        if self._failing is None:
+            return self._pause
+        return replace(self._pause, failing=Failing(self._failing.error, len(self._failed)))
+
     def set_pause(self, write: SetPause, now: datetime) -> bool:
         """Pause or resume the source if nobody has since the person looked; return whether this did."""
         if self.pause.op != write.seen:
             return False
-        self.pause = Pause(write.paused, write.by, write.why, now, write.op)
+        self._pause = Pause(write.paused, write.by, write.why, now, write.op)
+        self._forget_failures(ForgetFailures(write.source), now)
         self._note(of_pause(write), now)
         return True
 
@@ -168,6 +181,17 @@ class StoredSource:
     def _put_follow_up(self, record: PutFollowUp, now: datetime) -> None:
         noted = replace(record.follow_up, noted_at=now)
         self.follow_ups[place_of(noted)] = noted
+
+    @_note.register
+    def _count_failure(self, record: CountFailure, now: datetime) -> None:
+        if self._failing is None or self._failing.error != record.error:
+            self._failing, self._failed = record, set()
+        if len(self._failed) < MOST_COUNTED:
+            self._failed.add(record.mark)
+
+    @_note.register
+    def _forget_failures(self, record: ForgetFailures, now: datetime) -> None:
+        self._failing, self._failed = None, set()
 
     def _put_head(self, head: HeadRecord) -> None:
         """Store a head record in the place of the one before."""

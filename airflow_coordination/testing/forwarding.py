@@ -11,7 +11,7 @@ from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore, pause_holds_after
+from airflow_coordination.leases.port import PartitionStore, counts_failures, pause_holds_after
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -75,6 +75,10 @@ class ForwardingStore:
     @property
     def pause_holds_after(self) -> timedelta:  # noqa: D102
         return pause_holds_after(self.store)
+
+    @property
+    def counts_failures(self) -> bool:  # noqa: D102
+        return counts_failures(self.store)
 
     def setup(self) -> None:  # noqa: D102
         self.store.setup()

@@ -162,7 +162,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), following AS (UPDATE coordination_partitions
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), following AS (UPDATE coordination_partitions
   SET source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $25, max_failures = $26, partition_owner = $27, owner_task = $28, owner_try = $29, partition_ownership_timeout = CAST($30 AS BIGINT) + $31, acquired_at = CAST($30 AS BIGINT), owner_details = $32, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($30 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($30 AS BIGINT) + $31
   WHERE EXISTS (SELECT 1
   FROM done) AND source_identifier = $33 AND source_partition_key = (SELECT fresh.key
@@ -280,7 +283,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), done_beside_2 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   SELECT head.source_identifier, head.dataset, head.source_partition_key, head.blocks, head.row_count, head.byte_count, head.generation, head.op, head.token, head.kind, head.state, head.accounting, CAST($2 AS BIGINT)
   FROM done
   CROSS JOIN unnest(CAST($24 AS TEXT[]), CAST($25 AS TEXT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS BIGINT[]), CAST($29 AS BIGINT[]), CAST($30 AS TEXT[]), CAST($31 AS TEXT[]), CAST($32 AS BIGINT[]), CAST($33 AS TEXT[]), CAST($34 AS TEXT[]), CAST($35 AS TEXT[])) AS head (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting)
@@ -298,7 +304,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done))
   SELECT *
   FROM done
 
@@ -311,7 +320,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $16 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $16 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done))
   SELECT *
   FROM done
 
@@ -324,12 +336,28 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_marks = CASE WHEN failing_error = $24 AND failing_since_op = coalesce(pause_op, '') THEN CASE WHEN length(failing_marks) < 900 THEN replace(failing_marks, $25, '') || $25 ELSE failing_marks END ELSE $25 END, failing_error = $24, failing_since_op = coalesce(pause_op, '')
+  WHERE source_identifier = $15 AND EXISTS (SELECT 1
+  FROM done))
+  SELECT *
+  FROM done
+SELECT paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
+  FROM coordination_sources
+  WHERE source_identifier = $1
+
+## give up
+WITH done AS (UPDATE coordination_partitions
+  SET ring_1 = $1 || CAST($2 AS BIGINT), source_partition_status = $3, closed_count = $4, reopen_at = CAST($2 AS BIGINT) + $5, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = $6, updated_at = CAST($2 AS BIGINT), failures = $7, lost_leases = $8, last_error = $9, rank = 2, available_at = CAST($2 AS BIGINT) + $10, generation = $11, ready = $12, position = ordinal, timed = $13, due_at = CAST($2 AS BIGINT) + $14
+  WHERE source_identifier = $15 AND source_partition_key = $16 AND source_partition_status = 'ASSIGNED' AND token = $17 AND nonce = $18 AND last_op = $19
+  RETURNING source_partition_key), done_beside_0 AS (INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, ended_at, outcome, op, status_after, closed_count, error, row_count, byte_count, accounting)
+  SELECT source_identifier, source_partition_key, token, nonce, partition_owner, owner_details, acquired_at, CAST($2 AS BIGINT), $20, $6, $3, $4, $21, $22, $23, CASE WHEN substr(accounting, 16, length(generation) + 2) = generation || '",' THEN accounting END
+  FROM coordination_partitions
+  WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
+  FROM done)) AND source_partition_status = 'ASSIGNED'
   ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
   SELECT *
   FROM done
-
-## give up
-(as under: fail)
 
 ## give up for a while
 WITH done AS (UPDATE coordination_partitions
@@ -356,7 +384,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), following AS (UPDATE coordination_partitions
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), following AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $26, max_failures = $27, partition_owner = $28, owner_task = $29, owner_try = $30, partition_ownership_timeout = CAST($25 AS BIGINT) + $31, acquired_at = CAST($25 AS BIGINT), owner_details = $32, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($25 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($25 AS BIGINT) + $31
   WHERE EXISTS (SELECT 1
   FROM done) AND source_identifier = $33 AND source_partition_key = coalesce((SELECT free.key
@@ -484,7 +515,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), done_beside_2 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   SELECT head.source_identifier, head.dataset, head.source_partition_key, head.blocks, head.row_count, head.byte_count, head.generation, head.op, head.token, head.kind, head.state, head.accounting, CAST($2 AS BIGINT)
   FROM done
   CROSS JOIN unnest(CAST($24 AS TEXT[]), CAST($25 AS TEXT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS BIGINT[]), CAST($29 AS BIGINT[]), CAST($30 AS TEXT[]), CAST($31 AS TEXT[]), CAST($32 AS BIGINT[]), CAST($33 AS TEXT[]), CAST($34 AS TEXT[]), CAST($35 AS TEXT[])) AS head (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting)
@@ -909,7 +943,7 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = $1 AND timed = 2 AND due_at <= CAST($2 AS BIGINT) AND due_at >= $3
   UNION ALL
-  SELECT expired_since) AS claimable), blocked, paused, pause_by, pause_why, pause_at, pause_op
+  SELECT expired_since) AS claimable), blocked, paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
   FROM numbers
   LEFT JOIN coordination_sources ON source_identifier = $1
 
@@ -957,7 +991,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $16 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $16 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), done_beside_2 AS (INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   SELECT head.source_identifier, head.dataset, head.source_partition_key, head.blocks, head.row_count, head.byte_count, head.generation, head.op, head.token, head.kind, head.state, head.accounting, CAST($2 AS BIGINT)
   FROM done
   CROSS JOIN unnest(CAST($25 AS TEXT[]), CAST($26 AS TEXT[]), CAST($27 AS TEXT[]), CAST($28 AS TEXT[]), CAST($29 AS BIGINT[]), CAST($30 AS BIGINT[]), CAST($31 AS TEXT[]), CAST($32 AS TEXT[]), CAST($33 AS BIGINT[]), CAST($34 AS TEXT[]), CAST($35 AS TEXT[]), CAST($36 AS TEXT[])) AS head (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting)
@@ -975,7 +1012,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (INSERT INTO coordination_follow_ups (source_identifier, source_partition_key, token, op, follow_up, noted_at)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), done_beside_2 AS (INSERT INTO coordination_follow_ups (source_identifier, source_partition_key, token, op, follow_up, noted_at)
   SELECT $15, $16, $17, $6, $24, CAST($2 AS BIGINT)
   FROM done)
   SELECT *
@@ -1063,7 +1103,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING)
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done))
   SELECT *
   FROM done
 UPDATE coordination_partitions
@@ -1095,7 +1138,10 @@ WITH done AS (UPDATE coordination_partitions
   FROM coordination_partitions
   WHERE source_identifier = $15 AND source_partition_key = ANY (ARRAY(SELECT source_partition_key
   FROM done)) AND source_partition_status = 'ASSIGNED'
-  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), following AS (UPDATE coordination_partitions
+  ON CONFLICT (source_identifier, source_partition_key, token, nonce) DO NOTHING), done_beside_1 AS (UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = $15 AND failing_error IS NOT NULL AND EXISTS (SELECT 1
+  FROM done)), following AS (UPDATE coordination_partitions
   SET ring_0 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 0 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_0 END, ring_1 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 1 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_1 END, ring_2 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 2 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_2 END, ring_3 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 3 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_3 END, ring_4 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 4 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_4 END, ring_5 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 5 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_5 END, ring_6 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 6 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_6 END, ring_7 = CASE WHEN source_partition_status = 'ASSIGNED' AND (token & 7) = 7 THEN token || '|' || nonce || '|lost|' || $24 || '|' || last_op || '|ASSIGNED|' || closed_count || '|' || CAST($25 AS BIGINT) ELSE ring_7 END, lost_leases = lost_leases + CASE WHEN source_partition_status = 'ASSIGNED' THEN CASE WHEN confirmed = 0 AND last_op = nonce THEN 0 ELSE 1 END ELSE 0 END, source_partition_status = 'ASSIGNED', token = token + 1, nonce = $24, last_op = $24, max_lost_leases = $26, max_failures = $27, partition_owner = $28, owner_task = $29, owner_try = $30, partition_ownership_timeout = CAST($25 AS BIGINT) + $31, acquired_at = CAST($25 AS BIGINT), owner_details = $32, reopen_at = NULL, available_at = NULL, confirmed = 0, updated_at = CAST($25 AS BIGINT), ready = NULL, timed = 1, due_at = CAST($25 AS BIGINT) + $31
   WHERE EXISTS (SELECT 1
   FROM done) AND source_identifier = $33 AND source_partition_key = coalesce((SELECT free.key

@@ -197,7 +197,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0007|completed|op0009|op0007|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0009', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'second' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0007' AND last_op = 'op0007'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 SELECT source_partition_key, source_partition_status
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
@@ -381,7 +383,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0015|completed|op0016|op0015|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0016', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-05' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0015' AND last_op = 'op0015'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   VALUES ('flights|PARTITION', 'clean', 'day-05', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0016', 2, 'files', 'applied', NULL, T+0s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
@@ -402,7 +406,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0017|completed|op0018|op0017|COMPLETED|0|' || T+0s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0018', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+0s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-00' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0017' AND last_op = 'op0017'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 
 ## close
@@ -415,7 +421,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0019|closed|op0020|op0019|CLOSED|1|' || T+0s, source_partition_status = 'CLOSED', closed_count = 1, reopen_at = T+0s + 300000000, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0020', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + NULL, generation = 'op0001', partition_progress_state = '{"row":2}', staged = NULL, ready = NULL, position = ordinal, timed = 2, due_at = T+0s + 300000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-02' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0019' AND last_op = 'op0019'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 
 ## fail
@@ -428,8 +436,16 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0021|failed|op0022|op0021|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0022', updated_at = T+0s, failures = 1, lost_leases = 0, last_error = 'broken', rank = 2, available_at = T+0s + 30000000, generation = 'op0001', ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 30000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-03' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0021' AND last_op = 'op0021'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
+UPDATE coordination_sources
+  SET failing_marks = CASE WHEN failing_error = 'broken' AND failing_since_op = coalesce(pause_op, '') THEN CASE WHEN length(failing_marks) < 900 THEN replace(failing_marks, '1e4555f4 ', '') || '1e4555f4 ' ELSE failing_marks END ELSE '1e4555f4 ' END, failing_error = 'broken', failing_since_op = coalesce(pause_op, '')
+  WHERE source_identifier = 'flights|PARTITION'
 (as under: create partitions)
+SELECT paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION'
 
 ## give up
 (as under: create partitions)
@@ -441,7 +457,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0023|given up|op0024|op0023|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0024', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + 0, generation = 'op0001', ready = 2, position = ordinal, timed = NULL, due_at = T+0s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0023' AND last_op = 'op0023'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 
 ## give up for a while
@@ -454,7 +472,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0025|given up|op0026|op0025|UNASSIGNED|0|' || T+0s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+0s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0026', updated_at = T+0s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+0s + 300000000, generation = 'op0001', ready = NULL, position = ordinal, timed = 0, due_at = T+0s + 300000000
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-04' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0025' AND last_op = 'op0025'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 
 ## complete and get the next, which returned
@@ -467,7 +487,12 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0027|completed|op0029|op0027|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0029', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-06' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0027' AND last_op = 'op0027'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
+UPDATE coordination_sources
+  SET failing_error = NULL, failing_marks = NULL, failing_since_op = NULL
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL
 SELECT source_partition_key, source_partition_status
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
@@ -534,7 +559,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0031|completed|op0033|op0031|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0033', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-07' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0031' AND last_op = 'op0031'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 SELECT source_partition_key, source_partition_status
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = coalesce((SELECT key
@@ -601,7 +628,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0032|completed|op0035|op0032|COMPLETED|0|' || T+2s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+2s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0035', updated_at = T+2s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+2s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+2s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-08' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0032' AND last_op = 'op0032'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   VALUES ('flights|PARTITION', 'clean', 'day-08', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0035', 1, 'files', 'applied', NULL, T+2s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
@@ -1002,7 +1031,7 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s
   UNION ALL
-  SELECT expired_since) AS claimable), blocked, paused, pause_by, pause_why, pause_at, pause_op
+  SELECT expired_since) AS claimable), blocked, paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
   FROM numbers
   LEFT JOIN coordination_sources ON source_identifier = 'flights|PARTITION'
 
@@ -1051,7 +1080,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0052|completed|op0054|op0053|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0054', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0001', accounting = '{"generation":"op0001","over":0,"counts":{"read":3,"delivered_everywhere":2,"dropped:cancelled":1,"owed:search":2,"delivered:search":2,"dead_lettered:search":0,"failed:search":0}}', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'fourth' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0052' AND last_op = 'op0053'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 INSERT INTO coordination_heads (source_identifier, dataset, source_partition_key, blocks, row_count, byte_count, generation, op, token, kind, state, accounting, published_at)
   VALUES ('flights|PARTITION', 'clean', 'fourth', '[["clean","file:///out/clean/manifest","digest",3,9,null,"replace"]]', 3, 9, 'op0001', 'op0054', 2, 'files', 'applied', '{"generation":"op0001","over":0,"counts":{"read":3,"delivered_everywhere":2,"dropped:cancelled":1,"owed:search":2,"delivered:search":2,"dead_lettered:search":0,"failed:search":0}}', T+1322s)
   ON CONFLICT (source_identifier, dataset, source_partition_key) DO UPDATE
@@ -1068,7 +1099,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0055|completed|op0056|op0055|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0056', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0001', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-01' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0055' AND last_op = 'op0055'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 INSERT INTO coordination_follow_ups (source_identifier, source_partition_key, token, op, follow_up, noted_at)
   SELECT 'flights|PARTITION', 'day-01', 2, 'op0056', '{"do":1}', T+1322s
 (as under: create partitions)
@@ -1146,7 +1179,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0061|completed|op0062|op0061|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0062', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0059', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'north' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0061' AND last_op = 'op0061'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
@@ -1160,7 +1195,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0061|completed|op0062|op0061|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0062', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0059', staged = NULL, awaited_op = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'north' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0061' AND last_op = 'op0061'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 UPDATE coordination_partitions
   SET waits_for = (SELECT nullif(json_group_array(value), '[]')
   FROM json_each(waits_for)
@@ -1197,7 +1234,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0063|completed|op0065|op0063|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0065', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0059', staged = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'south' AND awaited_op IS NULL AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0063' AND last_op = 'op0063'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 SELECT source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank, partition_progress_state, closed_count, failures, lost_leases, last_error, reopen_at, available_at, partition_owner, partition_ownership_timeout, created_at, updated_at, token, nonce, last_op, create_op, generation, confirmed, deleted, staged, max_lost_leases, max_failures, acquired_at, owner_details, accounting, parents, waits_for, awaited_op, wanted_by, wanted_token, wanted_until, ring_0, ring_1, ring_2, ring_3, ring_4, ring_5, ring_6, ring_7
   FROM coordination_partitions
@@ -1211,7 +1250,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_1 = '1|op0063|completed|op0065|op0063|COMPLETED|0|' || T+1322s, source_partition_status = 'COMPLETED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0065', updated_at = T+1322s, failures = 0, lost_leases = 0, last_error = NULL, rank = 2, available_at = T+1322s + NULL, generation = 'op0059', staged = NULL, awaited_op = NULL, ready = NULL, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'south' AND source_partition_status = 'ASSIGNED' AND token = 1 AND nonce = 'op0063' AND last_op = 'op0063'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 UPDATE coordination_partitions
   SET waits_for = (SELECT nullif(json_group_array(value), '[]')
   FROM json_each(waits_for)
@@ -1396,7 +1437,9 @@ INSERT INTO coordination_history (source_identifier, source_partition_key, token
 UPDATE coordination_partitions
   SET ring_2 = '2|op0071|handed over|op0072|op0071|UNASSIGNED|0|' || T+1322s, source_partition_status = 'UNASSIGNED', closed_count = 0, reopen_at = T+1322s + NULL, partition_owner = NULL, owner_task = NULL, owner_try = NULL, partition_ownership_timeout = NULL, acquired_at = NULL, owner_details = NULL, confirmed = 0, last_op = 'op0072', updated_at = T+1322s, failures = 0, lost_leases = 1, last_error = NULL, rank = 2, available_at = T+1322s + 0, generation = 'op0001', ready = 2, position = ordinal, timed = NULL, due_at = T+1322s + NULL
   WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'day-11' AND source_partition_status = 'ASSIGNED' AND token = 2 AND nonce = 'op0071' AND last_op = 'op0071'
-  RETURNING source_partition_key
+  RETURNING source_partition_key, EXISTS (SELECT 1
+  FROM coordination_sources
+  WHERE source_identifier = 'flights|PARTITION' AND failing_error IS NOT NULL)
 (as under: create partitions)
 
 ## steal a lease

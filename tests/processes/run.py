@@ -48,6 +48,7 @@ def settings_of(lease: float) -> Settings:
         retry_delay=timedelta(seconds=0.2),
         max_retry_delay=timedelta(seconds=1),
         request_deadline=timedelta(seconds=2 * lease),
+        brake_after=0,  # what the workers fail of is nothing that a person must mend
     )
 
 

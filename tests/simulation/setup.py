@@ -104,6 +104,7 @@ def _settings(draw: random.Random) -> Settings:
         retry_delay=timedelta(seconds=draw.choice((0, 5, 30))),
         max_retry_delay=MAX_DELAY,
         request_deadline=timedelta(seconds=draw.choice((3, 30))),
+        brake_after=0,  # it would pause what goes on failing here, which nobody resumes
     )
 
 

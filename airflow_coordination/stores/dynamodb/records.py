@@ -12,7 +12,16 @@ from boto3.dynamodb.conditions import Key
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import (
+    Audit,
+    CountFailure,
+    EmptyHeads,
+    ForgetFailures,
+    PutFollowUp,
+    PutHeads,
+    Record,
+    TenureEnded,
+)
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
@@ -61,6 +70,12 @@ def _all_heads(table: Table, record: EmptyHeads) -> list[HeadRecord]:
         )
         raise PartitionUpdateError("retract", record.key, f"{problem}, and {remedy}")
     return found
+
+
+@_puts.register
+def _counted(record: CountFailure | ForgetFailures, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield nothing: all endings of a source would wait for each other at one item (:mod:`.failures`)."""
+    yield from ()
 
 
 @_puts.register

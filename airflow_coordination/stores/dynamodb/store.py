@@ -40,6 +40,7 @@ from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
+from airflow_coordination.stores.dynamodb.failures import Failures
 from airflow_coordination.stores.dynamodb.history import History
 from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
 from airflow_coordination.stores.dynamodb.looking import Looking
@@ -77,6 +78,7 @@ class DynamoDBStore(Beside):
     """
 
     has_fused_step: Final = False
+    counts_failures: Final = True
     create_page: Final = CREATE_PAGE
     pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
@@ -106,6 +108,7 @@ class DynamoDBStore(Beside):
         self._owning = Owning(partitions, options.ttl)
         self._sweeping = Sweeping(partitions, queue)
         self._pausing = Pausing(self.table, local)
+        self._failures = Failures(self.table, self._pausing)
 
     @property
     def store_id(self) -> str:
@@ -214,9 +217,14 @@ class DynamoDBStore(Beside):
     def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
         self._ready()
+        return self._end(write) if isinstance(write, End) else self._owning.write(write)
+
+    def _end(self, write: End) -> Answer:
+        self._failures.before(write)
         answer = self._owning.write(write)
-        if answer.applied and isinstance(write, End):
+        if answer.applied:
             self._counting.moved(write.source, ASSIGNED, write.status)
+            self._failures.after(write)
         return answer
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:

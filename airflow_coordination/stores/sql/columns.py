@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.leases.blocks import load_blocks
 from airflow_coordination.leases.clock import from_micros, told_moment
+from airflow_coordination.leases.failing import MARK_LENGTH, Failing
 from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import (
     FOLLOW_UP_FIELDS,
@@ -81,7 +82,12 @@ GIVEN_OF_HEAD: Final = tuple(field for field in HEAD_FIELDS if field.kind is not
 """What a writer gives of a head record; the time is the store's."""
 
 PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op"
-"""The select list that :func:`pause_of_row` reads."""
+"""What a person sets."""
+FAILS: Final = "failing_error IS NOT NULL"
+"""Word by word as in the index of the sources whose newest tenures failed."""
+PAUSE_AND_FAILURES: Final = f"""{PAUSE}, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END,
+    failing_marks"""
+"""The select list that :func:`pause_of_row` reads: what failed before somebody paused or resumed does not count."""
 PAUSED: Final = "paused = 1"
 """Word by word as in the index of the paused sources."""
 
@@ -149,9 +155,10 @@ def head_of(row: Sequence[Any]) -> HeadRecord:
 
 
 def pause_of_row(row: Sequence[Any]) -> Pause:
-    """Return the pause in a row of ``PAUSE``; a source that nobody has registered has none."""
-    paused, by, why, at, op = row
-    return Pause(bool(paused), by, why, moment(at), op)
+    """Return the pause in a row of ``PAUSE_AND_FAILURES``; a source that nobody has registered has none."""
+    paused, by, why, at, op, error, marks = row
+    failing = None if error is None else Failing(error, len(marks) // MARK_LENGTH)
+    return Pause(bool(paused), by, why, moment(at), op, failing)
 
 
 def follow_up_of(row: Sequence[Any]) -> FollowUp:

@@ -14,7 +14,16 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import MOVED, Kind
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, Record, TenureEnded
+from airflow_coordination.leases.records import (
+    Audit,
+    CountFailure,
+    EmptyHeads,
+    ForgetFailures,
+    PutFollowUp,
+    PutHeads,
+    Record,
+    TenureEnded,
+)
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
@@ -247,6 +256,16 @@ def _tenure_ended(record: TenureEnded) -> list[dict[str, Any]]:
 @rows.register
 def _put_follow_up(record: PutFollowUp) -> list[dict[str, Any]]:
     return [{**follow_up(record.follow_up), "follow_up": record.follow_up.text}]
+
+
+@rows.register
+def _count_failure(record: CountFailure) -> list[dict[str, Any]]:
+    return [{"source": record.source, "failing_error": record.error, "failing_mark": record.mark}]
+
+
+@rows.register
+def _forget_failures(record: ForgetFailures) -> list[dict[str, Any]]:
+    return [{"source": record.source}]
 
 
 def follow_up(note: FollowUp) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from airflow_coordination.stores.sql.statements import read
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 9
+OLDEST_USABLE: Final = 10
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""

@@ -12,7 +12,7 @@ from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.hierarchy import unfinished
 from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import TenureEnded
+from airflow_coordination.leases.records import ForgetFailures, TenureEnded
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition
@@ -150,7 +150,7 @@ class SqliteStore(SqlStore):
         rows = run(self.statement(step.build, dialect, **step.shape), timed)
         for record in step.records if rows else ():
             kind: type = type(record)
-            if kind is TenureEnded:
+            if kind is TenureEnded or (kind is ForgetFailures and not rows[0][-1]):
                 continue
             statement = self.statement(records.one, dialect, kind=kind)
             for row in given.rows(record):

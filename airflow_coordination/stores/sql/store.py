@@ -77,6 +77,7 @@ class SqlStore(SqlReading):
     thinning: Thinning
 
     has_fused_step: Final = True
+    counts_failures: Final = True
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
 

@@ -10,6 +10,7 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.accounting import Keeping
 from airflow_coordination.testing.conformance.acquisition import Acquisition
+from airflow_coordination.testing.conformance.braking import Braking
 from airflow_coordination.testing.conformance.cleaning import Cleaning
 from airflow_coordination.testing.conformance.concurrency import Concurrency
 from airflow_coordination.testing.conformance.coordinating import Coordinating
@@ -56,6 +57,7 @@ class StoreConformance(
     Reading,
     Copying,
     Pausing,
+    Braking,
     Placing,
     Fused,
     Hostile,

@@ -42,9 +42,9 @@ class Place:
         self.store, self.clock, self.order = store, clock, Order()
         self.c = SourceCoordinator(store, source, OWNER, clock=clock, randomness=self.order)
 
-    def lease(self) -> Lease:
+    def lease(self, key: str = "flights/2013/01/01") -> Lease:
         """Create a partition, and acquire it by its hint, as a mapped task does."""
-        self.c.create_partitions(["flights/2013/01/01"])
+        self.c.create_partitions([key])
         lease = self.c.get_next_partition(hint=self.c.claimable()[0])
         assert lease is not None
         self.clock.advance(1)
@@ -227,11 +227,28 @@ def close(at: Place) -> Steps:
     at.c.close(lease, HOUR)
 
 
-@budget("fail", (1, 2), UpdateItem=1)
+@budget("fail, after a success", (2, 2), UpdateItem=2, GetItem=2)
 def fail(at: Place) -> Steps:
     lease = at.lease()
     yield
     at.c.fail(lease, "broken")
+
+
+@budget("fail as two others have, within 32 s", (1, 2), UpdateItem=1, GetItem=2)
+def fail_again(at: Place) -> Steps:
+    for lease in [at.lease(key) for key in ("a", "b")]:
+        at.c.fail(lease, "broken", retry_after=HOUR)
+    lease = at.lease()
+    yield
+    at.c.fail(lease, "broken")
+
+
+@budget("complete, the first after failures", (2, 1), UpdateItem=2, GetItem=1)
+def complete_after_failures(at: Place) -> Steps:
+    at.c.fail(at.lease("a"), "broken", retry_after=HOUR)
+    lease = at.lease()
+    yield
+    at.c.complete(lease)
 
 
 @budget("give up", (1, 2), UpdateItem=1)

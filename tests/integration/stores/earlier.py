@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-NO_MARKS = tuple(f"ALTER TABLE coordination_partitions DROP COLUMN wanted_{name}" for name in ("by", "token", "until"))
+NO_FAILURES = (
+    "DROP INDEX coordination_sources_failing",
+    *(
+        f"ALTER TABLE coordination_sources DROP COLUMN {column}"
+        for column in ("failing_error", "failing_marks", "failing_since_op")
+    ),
+)
+"""Schema 9."""
+NO_MARKS = (
+    *NO_FAILURES,
+    *(f"ALTER TABLE coordination_partitions DROP COLUMN wanted_{name}" for name in ("by", "token", "until")),
+)
 """Schema 8."""
 NO_COPIES = (
     *NO_MARKS,

@@ -108,9 +108,16 @@ def test_owner_writes_are_one_step_each(budget: Budget) -> None:
     lease = budget.lease()
     assert budget.of(lambda: budget.c.close(lease, reopen_after=timedelta(hours=1))) == budget.transaction(2)
     lease = budget.lease()
-    assert budget.of(lambda: budget.c.fail(lease, "broken")) == budget.transaction(2)
-    lease = budget.lease()
     assert budget.of(lambda: budget.c.give_up(lease)) == budget.transaction(2)
+
+
+def test_b4_a_failure_is_counted_and_looked_at_and_only_the_success_after_it_pays(budget: Budget) -> None:
+    budget.c.create_partitions([f"k{number}" for number in range(4)])
+    failed, first, second, third = (budget.lease() for _ in range(4))
+    assert budget.of(lambda: budget.c.fail(failed, "broken")) == budget.transaction(3) + 1
+    assert budget.of(lambda: budget.c.complete(first)) == budget.transaction(3)
+    assert budget.of(lambda: budget.c.complete(second)) == budget.transaction(2)
+    assert budget.of(lambda: budget.c.complete(third)) == budget.transaction(2)
 
 
 def test_an_ending_with_output_is_one_commit(budget: Budget) -> None:

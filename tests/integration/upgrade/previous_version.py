@@ -1,7 +1,8 @@
 """The code of schema 1: a copy of the package that knows nothing of the limit that travels with the lease.
 
-It keeps no history either, asks for no pause, and knows no parents: what it completes releases nobody. It neither reads
-nor writes the columns or attributes, and each judge goes by its own setting, as version 0.1 does.
+It keeps no history either, asks for no pause, counts no failures, and knows no parents: what it completes releases
+nobody. It neither reads nor writes the columns or attributes, and each judge goes by its own setting, as version 0.1
+does.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ _KNOWS_NO_LIMIT = {
     },
     "leases/rule.py": {
         '        "acquired_at": None,\n        "owner_details": None,\n': "",
+    },
+    "leases/records.py": {
+        "        yield from of_result(w)\n": "",
+    },
+    "leases/coordinator.py": {
+        "            self._brake()\n": "            pass\n",
     },
     "leases/algebra.py": {
         "(own if limit is None else limit)": "own",
@@ -91,6 +98,10 @@ _KNOWS_NO_LIMIT = {
     "stores/dynamodb/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {PREVIOUS}",
         f"MADE_READABLE_BY: Final = {MADE_READABLE_BY}": f"MADE_READABLE_BY: Final = {PREVIOUS}",
+    },
+    "stores/dynamodb/store.py": {
+        "        self._failures.before(write)\n": "",
+        "            self._failures.after(write)\n": "",
     },
     "stores/dynamodb/items.py": {
         "(READABLE_KEY, TOKEN, NONCE, CLOSED_COUNT": "(READABLE_KEY, TOKEN, NONCE, LAST_OP, CLOSED_COUNT",

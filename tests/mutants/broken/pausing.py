@@ -77,6 +77,24 @@ MUTANTS = (
         Tested("tests/unit/leases/test_pausing.py::test_s6_an_applied_pause_is_not_denied_because_a_read_fails"),
     ),
     Mutant(
+        "each failure of a partition counts",
+        "stores.sql.statements.pausing",
+        "replace(failing_marks, :failing_mark, '') ||",
+        "failing_marks ||",
+        "X13: one partition that keeps failing pauses its source",
+        _kit("sqlite.py::TestSqlite", "x13_a_partition_counts_once"),
+    ),
+    Mutant(
+        "failures on DynamoDB count at once",
+        "stores.dynamodb.failures",
+        "COUNTED_AFTER: Final = timedelta(seconds=ASKED_AGAIN) + MARGIN",
+        "COUNTED_AFTER: Final = timedelta(0) * MARGIN.days",
+        "X13: a source is paused although somebody does well, who has not heard that anything fails",
+        Tested(
+            "tests/simulation/dynamodb/test_braking.py::test_x13_a_success_of_who_may_not_know_is_no_failure_in_a_row"
+        ),
+    ),
+    Mutant(
         "hints of a paused source",
         "leases.waiting.observation",
         "        if self.paused:\n            return []",

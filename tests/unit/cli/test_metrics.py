@@ -85,7 +85,7 @@ def test_every_state_of_every_source_has_a_line(source, cli):
         assert tuple(seen["coordination_partitions", name, "", state] for state in STATES) == expected
         assert seen["coordination_overdue_partitions", name, ""] == 0
     assert {name for name, *_ in seen} == {family.name for family in FAMILIES}
-    assert len(seen) == 1 + 2 * (len(STATES) + 3)
+    assert len(seen) == 1 + 2 * (len(STATES) + 4)
 
 
 def test_ages_and_what_is_overdue(tmp_path, cli, monkeypatch, url):

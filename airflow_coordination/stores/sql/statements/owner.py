@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from airflow_coordination.leases.rules import ADOPT, ASK, BEGIN, END, RENEW, SAVE
-from airflow_coordination.stores.sql.columns import PARTITION
+from airflow_coordination.stores.sql.columns import FAILS, PARTITION, SOURCES
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import NOT_AWAITED, ONE, StepText, step
@@ -14,6 +14,9 @@ from airflow_coordination.stores.sql.statements.words import ROW, EndingWords, S
 
 HELD: Final = f"{ROW.ownership_timeout}, CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END"
 """What an owner learns with each write that holds its lease on: until when, and who has asked for it."""
+
+SOMETHING_FAILS: Final = f"EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifier = :source AND {FAILS})"
+"""What a success learns with its ending on SQLite, so that it writes nothing more where nothing has failed."""
 
 
 def adopt(dialect: Dialect) -> StepText:
@@ -63,4 +66,5 @@ def end(
     """
     write = symbols.end(completes=releases, keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
     found = f"{ONE} AND {NOT_AWAITED}" if completes and not releases else ONE
-    return step(EndingWords(dialect, slot), END, write, found=found, returning="source_partition_key")
+    returning = "source_partition_key" if dialect.locks else f"source_partition_key, {SOMETHING_FAILS}"
+    return step(EndingWords(dialect, slot), END, write, found=found, returning=returning)

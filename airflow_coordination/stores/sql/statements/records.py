@@ -10,7 +10,15 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, Kind
-from airflow_coordination.leases.records import Audit, EmptyHeads, PutFollowUp, PutHeads, TenureEnded
+from airflow_coordination.leases.records import (
+    Audit,
+    CountFailure,
+    EmptyHeads,
+    ForgetFailures,
+    PutFollowUp,
+    PutHeads,
+    TenureEnded,
+)
 from airflow_coordination.stores.sql.columns import (
     AUDIT,
     FOLLOW_UP,
@@ -22,6 +30,7 @@ from airflow_coordination.stores.sql.columns import (
     HISTORY,
     TENURE,
 )
+from airflow_coordination.stores.sql.statements import pausing
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText
 
@@ -73,6 +82,8 @@ _STATEMENT_OF: Final[dict[type, _Statement]] = {
     EmptyHeads: _empty_heads,
     Audit: _audit,
     PutFollowUp: _put_follow_up,
+    CountFailure: pausing.count_failure,
+    ForgetFailures: pausing.forget_failures,
 }
 
 
