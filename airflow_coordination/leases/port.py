@@ -147,6 +147,9 @@ class PartitionStore(Protocol):
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out.
 
+        Each is so when it is read. By status, what has come into it in this moment may be missing where an index is
+        late (DynamoDB).
+
         :param parked: only those that are parked (the status is CLOSED then), or only those that are not.
         """
 

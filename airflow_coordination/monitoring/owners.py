@@ -68,9 +68,11 @@ class Owners:
 
 
 def owners(store: PartitionStore, source: str, limit: int = 100, after: str | None = None) -> Owners:
-    """Return who holds what in a source: one page of the index, however large the source is, and the clock.
+    """Return who holds what in a source: it costs what is held, however large the source is; and the clock.
 
-    :param store: sends two requests; repeats none.
+    On DynamoDB a lease that began in this moment may be missing, because the index is late.
+
+    :param store: sends two requests, on DynamoDB one more for each hundred that are shown; repeats none.
     :param source: the stored source identifier (:func:`~airflow_coordination.leases.names.compose_source`); that of the
         kind ``GLOBAL_STATE`` tells who runs the supplier.
     :param limit: partitions; one more is read, to know whether to go on.

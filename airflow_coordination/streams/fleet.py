@@ -45,6 +45,10 @@ class Fleet:
 def look_at(coordinator: SourceCoordinator) -> Fleet:
     """Return who works on a source: four requests, and one more for every thousand leases that are held.
 
+    On DynamoDB six, and one more for every hundred; a lease that began in this moment may be missing there, because the
+    index is late. Then a worker asks for less, never for more: its own number it knows, and whom it asks for a lease
+    was read to hold it.
+
     Leases of workers that are no members, or whose membership has run out, are nobody's here: they come back when they
     end or run out themselves.
 

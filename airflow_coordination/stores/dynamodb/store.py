@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any, Final
 
-from boto3.dynamodb.conditions import Attr, ConditionBase, Key
+from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
@@ -42,7 +41,8 @@ from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.failures import Failures
 from airflow_coordination.stores.dynamodb.history import History
-from airflow_coordination.stores.dynamodb.keys import SOURCES, stored_key
+from airflow_coordination.stores.dynamodb.keys import SOURCES
+from airflow_coordination.stores.dynamodb.listing import Listing
 from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.owning import Owning
@@ -102,6 +102,7 @@ class DynamoDBStore(Beside):
         self._partitions, self._queue = partitions, queue
         chance = randomness or Randomness()
         self._counting = Counting(self.table, local, chance)
+        self._listing = Listing(partitions)
         self._looking = Looking(partitions, queue, self._counting)
         self._creating = Creating(partitions)
         self._acquiring = Acquiring(partitions, queue, self._creating.just_created, self._counting, chance)
@@ -292,25 +293,13 @@ class DynamoDBStore(Beside):
         *,
         parked: bool | None = None,
     ) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out."""
+        """Return up to ``limit`` partitions with a key above ``after`` in byte order, tombstones left out.
+
+        By status they are found in the index, which may be late, and read as they are; see :mod:`.listing`.
+        """
         self._ready()
-        condition: ConditionBase = Key(it.SOURCE).eq(source)
-        if after:
-            condition &= Key(it.KEY).gt(stored_key(after))
-        kept: ConditionBase = Attr(it.DELETED).not_exists()
-        if parked:
-            status = PartitionStatus.CLOSED
-        if status is not None:
-            kept &= Attr(it.STATUS).eq(str(status))
         call = Call("list partitions", writes=False)
-        found: list[Partition] = []
-        for page in self.table.pages(call, None, ConsistentRead=True, **query(condition, kept=kept)):
-            decoded = (self._partitions.decode(call, item) for item in page)
-            wanted = (partition for partition in decoded if parked in (None, partition.parked))
-            found += islice(wanted, limit - len(found))
-            if len(found) >= limit:
-                break
-        return found
+        return self._listing.page(call, source, status, after, limit, parked)
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order.

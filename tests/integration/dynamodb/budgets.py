@@ -12,9 +12,11 @@ import pytest
 from airflow_coordination.leases import Lease, PartitionIdentifier, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.clock import Randomness
+from airflow_coordination.leases.status import ASSIGNED
 from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
 from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.streams.fleet import look_at
 from airflow_coordination.testing.clock import FakeClock
 
 OWNER = "worker-7.example.org/flights/scheduled__2026-01-31T08:00:00+00:00/drain/12/1"
@@ -49,6 +51,19 @@ class Place:
         assert lease is not None
         self.clock.advance(1)
         return lease
+
+
+def some_held(at: Place, partitions: int) -> None:
+    """Create partitions, of which three are held, two wait to be reopened, and two are parked."""
+    at.c.create_partitions(f"{number:04}" for number in range(partitions))
+    leases = [at.c.acquire_partition(f"{number:04}") for number in range(partitions - 7, partitions)]
+    for number, lease in enumerate(leases):
+        assert lease is not None
+        if number in (3, 4):
+            at.c.close(lease, HOUR)
+        elif number > 4:
+            at.c.fail(lease, "broken")
+            at.c.park(lease.partition.key, by="ana", why="broken")
 
 
 Steps = Iterator[None]
@@ -338,6 +353,30 @@ def poke(at: Place) -> Steps:
     yield
     waiting = Waiting(WaitTerms(Until.CLAIMABLE, 1000))
     assert len(waiting.conclude(Observation(at.c, 1000)).hints) == 10
+
+
+@budget("list what is held, 3 of 30 (up to 100 at a time)", Query=1, BatchGetItem=1)
+def list_held(at: Place) -> Steps:
+    some_held(at, 30)
+    yield
+    assert len(at.c.partitions(ASSIGNED)) == 3
+
+
+@budget("list everything, or what is completed (up to 1 MB)", Query=1)
+def list_all(at: Place) -> Steps:
+    some_held(at, 30)
+    yield
+    assert len(at.c.partitions()) == 30
+
+
+@budget("a look of a worker that shares its source, 3 held", Query=5, BatchGetItem=1)
+def look_of_balance(at: Place) -> Steps:
+    some_held(at, 30)
+    membership = at.c.join(8)
+    yield
+    fleet = look_at(at.c)
+    assert len(fleet.free) == 8
+    assert membership
 
 
 @budget("counts by status, served", GetItem=1)

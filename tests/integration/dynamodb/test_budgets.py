@@ -19,14 +19,17 @@ import pytest
 from airflow_coordination.leases import PartitionIdentifier, Settings, SourceCoordinator
 from airflow_coordination.leases.clock import Randomness, SystemClock
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.status import ASSIGNED, CLOSED
+from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease
 from airflow_coordination.streams.checkpoint import Checkpoint
+from airflow_coordination.streams.fleet import look_at
 from airflow_coordination.streams.kinesis import Stream
 from airflow_coordination.testing.clock import FakeClock
 from benchmarks.dynamodb.data_prepper import make_table
 from benchmarks.dynamodb.requests import Requests, Tally
-from tests.integration.dynamodb.budgets import BUDGETS, OWNER, Budget, Place
+from tests.integration.dynamodb.budgets import BUDGETS, OWNER, Budget, Place, some_held
 from tests.integration.dynamodb.engine import Engine
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "dynamodb-budgets.md"
@@ -119,6 +122,40 @@ def test_counting_reads_the_source_once_and_then_serves(counted: Counted) -> Non
     with counted.requests.counted() as second:
         counted.engine.store(counted.table, counted.clock).counts(f"{place.c.source}|PARTITION")
     assert (first.sent["Query"], second.sent) == (1, Counter(GetItem=2))  # a new process starts with one
+
+
+LISTINGS: dict[str, Callable[[Place, str], object]] = {
+    "owners": lambda at, source: owners(at.store, source),
+    "the board's parked": lambda at, source: at.store.page(source, CLOSED, None, 400, parked=True),
+    "what is closed": lambda at, source: at.store.page(source, CLOSED, None, 100, parked=False),
+    "a worker's balance": lambda at, source: look_at(at.c),
+    "the command's list": lambda at, source: at.c.partitions(ASSIGNED, limit=50),
+}
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_z3_what_is_listed_by_status_costs_what_is_shown(counted: Counted, listing: str) -> None:
+    """Z3: also P12 on DynamoDB: five times the partitions, the same number of items read."""
+    numbers: list[int] = []
+    for partitions in (40, 200):
+        place = counted.place()
+        some_held(place, partitions)
+        assert place.c.join(3)
+        read: list[int] = []
+        client = counted.engine.client
+
+        def heard(parsed: dict[str, Any], read: list[int] = read, **_: Any) -> None:
+            found = parsed.get("Responses") or {}
+            read.append(
+                parsed.get("ScannedCount", 0) + sum(map(len, found.values() if isinstance(found, dict) else ()))
+            )
+
+        client.meta.events.register("after-call.dynamodb", heard, "items-read")
+        shown = LISTINGS[listing](place, f"{place.c.source}|PARTITION")
+        client.meta.events.unregister("after-call.dynamodb", heard, "items-read")
+        assert shown
+        numbers.append(sum(read))
+    assert numbers[0] == numbers[1] <= 40
 
 
 @contextmanager
