@@ -17,7 +17,8 @@ from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.port import PartitionStore, follow_ups_of
+from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
@@ -27,6 +28,8 @@ MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10
 """So many children are named where all of them are meant."""
 _PAGE = 1_000
+_BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
+"""After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
 
 
 def check_said(by: str, why: str) -> None:
@@ -94,6 +97,24 @@ class People:
             problem = f"{len(seen.staged)} block(s) are saved with its progress and not published yet"
             remedy = "Let the next pass end, or use reset first, which drops them"
             raise PartitionUpdateError(action, seen.key, f"{problem}. {remedy}.")
+        if action in _BEGINS_ANEW:
+            self._check_followed_up(action, seen)
+
+    def _check_followed_up(self, action: Action, seen: Partition) -> None:
+        """Refuse to have done again what a note still has in hand: it would delete the input before that.
+
+        :raises PartitionUpdateError: naming the notes, and both ways out.
+        """
+        read = partial(follow_ups_of, self._store, self._source, seen.key, MAX_NAMED + 1)
+        left = self._settler.repeat("read the follow-ups", read)
+        if not left:
+            return
+        named = ", ".join(shown(note.text) for note in left[:MAX_NAMED]) + (", …" if len(left) > MAX_NAMED else "")
+        number = f"{len(left[:MAX_NAMED])}{' or more' if len(left) > MAX_NAMED else ''}"
+        problem = f"{number} note(s) of what follows its endings (then=) are not done yet, and would be done to what is"
+        remedy = f"Do them first: {about(shell_of(self._store), 'finish-actions', self._source, seen.key)}"
+        forget = "or add --forget --why … to it, and they are taken away undone"
+        raise PartitionUpdateError(action, seen.key, f"{problem} to be worked on again: {named}. {remedy}; {forget}.")
 
     def _check_nobody_waits(self, seen: Partition) -> None:
         """Refuse to delete what others wait for: they would wait for ever. Whoever comes later is the store's to see.
@@ -161,7 +182,10 @@ class PeopleActions(Participant):
         return parked
 
     def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced."""
+        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced.
+
+        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        """
         return self._people.act(Action.RESET, check_key(key), by, why, seen)
 
     def finish(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
@@ -183,7 +207,10 @@ class PeopleActions(Participant):
         return self._people.act(Action.RETRACT, check_key(key), by, why, seen)
 
     def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays."""
+        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays.
+
+        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        """
         return self._people.act(Action.DELETE, check_key(key), by, why, seen)
 
 

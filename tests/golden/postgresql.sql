@@ -747,6 +747,10 @@ WITH done AS (UPDATE coordination_partitions
 
 ## reset
 (as under: acquire by a hint that is used up)
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = $1 AND source_partition_key = $2
+  ORDER BY source_partition_key, token, op LIMIT $3
 WITH done AS (UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CASE WHEN waits_for IS NULL THEN CAST($1 AS BIGINT) ELSE NULL END, rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = $2, last_op = $2, updated_at = CAST($1 AS BIGINT), ready = CASE WHEN waits_for IS NULL THEN 2 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN waits_for IS NULL THEN ordinal ELSE position END
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7
@@ -772,6 +776,7 @@ WITH done AS (UPDATE coordination_partitions
 
 ## delete
 (as under: acquire by a hint that is used up)
+(as under: reset)
 WITH done AS (UPDATE coordination_partitions
   SET token = token + 1, nonce = $1, source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, parents = NULL, waits_for = NULL, awaited_op = NULL, last_op = $1, updated_at = CAST($2 AS BIGINT), ready = NULL, timed = NULL, due_at = NULL
   WHERE source_identifier = $3 AND source_partition_key = $4 AND deleted = 0 AND source_partition_status = $5 AND token = $6 AND last_op = $7 AND awaited_op IS NULL

@@ -826,6 +826,10 @@ INSERT INTO coordination_audit (source_identifier, source_partition_key, at, act
 
 ## reset
 (as under: release)
+SELECT source_identifier, source_partition_key, token, op, follow_up, noted_at
+  FROM coordination_follow_ups
+  WHERE source_identifier = 'flights|PARTITION' AND source_partition_key = 'held'
+  ORDER BY source_partition_key, token, op LIMIT 11
 (as under: create partitions)
 UPDATE coordination_partitions
   SET source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = CASE WHEN waits_for IS NULL THEN T+1322s ELSE NULL END, rank = 2, failures = 0, lost_leases = 0, closed_count = 0, last_error = NULL, partition_progress_state = NULL, staged = NULL, generation = 'op0048', last_op = 'op0048', updated_at = T+1322s, ready = CASE WHEN waits_for IS NULL THEN 2 ELSE NULL END, timed = NULL, due_at = NULL, position = CASE WHEN waits_for IS NULL THEN ordinal ELSE position END
@@ -851,6 +855,7 @@ UPDATE coordination_heads
 
 ## delete
 (as under: release)
+(as under: reset)
 (as under: create partitions)
 UPDATE coordination_partitions
   SET token = token + 1, nonce = 'op0050', source_partition_status = 'UNASSIGNED', reopen_at = NULL, available_at = NULL, deleted = 1, partition_progress_state = NULL, staged = NULL, payload = NULL, parents = NULL, waits_for = NULL, awaited_op = NULL, last_op = 'op0050', updated_at = T+1322s, ready = NULL, timed = NULL, due_at = NULL

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import InvalidInputError, PartitionUpdateError
 from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.status import Outcome
@@ -150,6 +150,27 @@ class Following:
         bench.store.clear_follow_up(note)
         coordinators().forget_follow_up(note, by="ana", why="late")
         assert list(bench.store.audit(bench.source, "k")) == []
+
+    @pytest.mark.parametrize("action", [Action.RESET, Action.DELETE])
+    def test_f3_what_a_note_still_has_in_hand_is_not_begun_anew(
+        self, bench: Workbench, coordinators: Coordinators, action: Action
+    ) -> None:
+        completed(bench, "k")
+        completed(bench, "other")
+        one, before = coordinators(), bench.get("k")
+        act = getattr(one, action.value)
+        for tried in (lambda: one.check_action(action, before), lambda: act("k", by="ana", why="again")):
+            with pytest.raises(PartitionUpdateError) as raised:
+                tried()
+            said = str(raised.value)
+            assert "1 note(s) of what follows its endings (then=) are not done yet" in said
+            assert "finish-actions k --source" in said
+            assert "add --forget --why" in said
+        assert bench.get("k") == before
+        one.forget_follow_up(noted(bench, "k")[0], by="ana", why="it is done again")
+        one.check_action(action, before)
+        assert act("k", by="ana", why="again").last_op != before.last_op
+        assert [each.key for each in noted(bench)] == ["other"]
 
     def test_s27_a_coordinator_hands_the_note_on_and_takes_it_away(
         self, bench: Workbench, coordinators: Coordinators

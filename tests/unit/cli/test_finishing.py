@@ -80,3 +80,15 @@ def test_s27_show_and_explain_say_what_is_left(left, flights, cli):
     assert "airflow_coordination finish-actions 2013-01 --source flights" in said
     cli(*FINISH, "--yes")
     assert "then=" not in cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
+
+
+def test_f3_a_reset_names_what_is_left_to_do_and_both_ways_out(left, flights, cli):
+    code, _, err = cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--dry-run")
+    assert code == 1
+    assert "Dry run: would reset 0 of 1" in err
+    assert str(left[0])[:20] in err
+    assert cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--yes")[0] == 1
+    cli(*FINISH, "2013-01", "--forget", "--yes", "--why", "it is read again")
+    assert cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--yes")[0] == 0
+    cli(*FINISH, "--yes")
+    assert [file.exists() for file in left] == [True, False]
