@@ -40,10 +40,18 @@ def _check_depth(text: str, limit: int) -> None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"names {ascii(twice)[:80]} twice")
+        raise ValueError(f"names {ascii(_first_repeated(pairs))[:80]} twice")
     return found
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    """Return the first name that stands there a second time; each is looked up once."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("every name stands there once")
 
 
 def _no_number(text: str) -> NoReturn:

@@ -23,7 +23,7 @@ SUPPLIER: Final = "supplier"
 def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], object] = lambda done: None) -> int:
     """Write all partitions of a paused source into ``path``; return how many there are.
 
-    The file appears when it is whole; one that is there stays as it is.
+    The file appears when it is whole, for its owner alone (0600); one that is there stays as it is.
 
     :param told: hears how many are written so far.
     :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile; when
@@ -37,7 +37,7 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
     _check_followed_up(coordinator)
     part = path.with_name(f"{path.name}.part")
     try:
-        with part.open("wb") as out:
+        with _only_mine(part) as out:
             written = _write(coordinator, out, told)
             out.flush()
             os.fsync(out.fileno())
@@ -52,6 +52,12 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
         with suppress(OSError):
             part.unlink()
     return written
+
+
+def _only_mine(path: Path) -> BinaryIO:
+    """Open a new file that nobody else can read: it holds what payloads, progress and errors say."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def _check_followed_up(coordinator: SourceCoordinator) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, SettingsError
+from airflow_coordination.leases.errors import InvalidInputError, SettingsError, printable, shown
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.transfer.checking import check_life, check_supplier_life
 from airflow_coordination.transfer.exporting import SUPPLIER
 from airflow_coordination.transfer.lines import MAX_LINE_BYTES, Heading, heading_of, life_of, parsed
 
@@ -68,6 +69,7 @@ class _Reader:
         self._path, self._number = path, 0
         self._digest = hashlib.sha256()
         self._found: list[tuple[int, int]] = []
+        self._keys: set[bytes] = set()
         self._heading: Heading | None = None
         self._supplier: Partition | None = None
 
@@ -81,8 +83,10 @@ class _Reader:
                 if name == "end":
                     return self._ended(value, lines.read(1))
                 self._take(name, value, place)
-            except (ValueError, KeyError, TypeError) as error:
-                raise self._wrong(str(error) if not isinstance(error, KeyError) else f"it has no {error}") from error
+            except KeyError as error:
+                raise self._wrong(f"it has no {error}") from error
+            except Exception as error:  # whatever a line holds, it is named
+                raise self._wrong(printable(str(error) or type(error).__name__)) from error
             self._digest.update(line)
             place += len(line)
         raise self._wrong("the file ends here, without its last line: it was cut off")
@@ -93,12 +97,26 @@ class _Reader:
         if name == "heading":
             self._heading = heading_of(value)
         elif name == SUPPLIER:
-            self._supplier = life_of(value, "").partition
+            self._take_supplier(life_of(value, "").partition)
         elif name == "life":
             life = life_of(value, "")
+            check_life(life)
+            self._once(life.key)
             self._found.append((life.partition.ordinal if life.partition else -1, place))
         else:
             raise ValueError(f"{name!r} is no line of an export")
+
+    def _take_supplier(self, supplier: Partition | None) -> None:
+        if supplier is None or self._supplier is not None:
+            raise ValueError("it is no memory of a supplier, or the second one")
+        check_supplier_life(supplier)
+        self._supplier = supplier
+
+    def _once(self, key: str) -> None:
+        short = hashlib.sha256(key.encode()).digest()[:16]
+        if short in self._keys:
+            raise ValueError(f"partition {shown(key)} stands in the file twice")
+        self._keys.add(short)
 
     def _ended(self, value: Any, more: bytes) -> Export:
         if more or self._heading is None:

@@ -16,6 +16,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.transfer.checking import check_heading
 
 FORMAT: Final = "airflow_coordination source"
 VERSION: Final = 1
@@ -77,8 +78,9 @@ def heading_of(value: Mapping[str, Any]) -> Heading:
         raise ValueError(f"its version is {value.get('version')!r}, this code reads {VERSION}")
     names = ("source", "partition_prefix", "store_id", "store", "facts")
     found = {name: value[name] for name in names}
-    check_key(found["source"], "source")
-    return Heading(**found, exported_at=datetime.fromisoformat(value["exported_at"]))
+    exported_at = _moment(value["exported_at"])
+    check_heading(found, exported_at)
+    return Heading(**found, exported_at=exported_at)
 
 
 def life_line(life: Life) -> str:
