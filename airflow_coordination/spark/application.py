@@ -86,7 +86,7 @@ def partition_application(function: PartitionFunction) -> PartitionApplication:
 
 
 def _calls(file: str, name: str) -> bool:
-    calls = (node.func for node in ast.walk(ast.parse(Path(file).read_text())) if isinstance(node, ast.Call))
+    calls = (node.func for node in ast.walk(ast.parse(Path(file).read_bytes())) if isinstance(node, ast.Call))
     return any(isinstance(called, ast.Name) and called.id == name for called in calls)
 
 

@@ -53,12 +53,12 @@ def _content() -> bytes:
 def rooms() -> list[str]:
     """Return the rooms that a driver can come to import, inside functions, too."""
     package = files(PACKAGE)
-    found, waiting = set[str](), [*NAMED_BY_JOBS, *_IMPORTED.findall((package / "__init__.py").read_text())]
+    found, waiting = set[str](), [*NAMED_BY_JOBS, *_IMPORTED.findall((package / "__init__.py").read_text("utf-8"))]
     while waiting:
         room = waiting.pop()
         if room not in found:
             found.add(room)
-            code = (source.read_text() for name, source in _below(package / room, room) if name.endswith(".py"))
+            code = (source.read_text("utf-8") for name, source in _below(package / room, room) if name.endswith(".py"))
             waiting += [name for text in code for name in _IMPORTED.findall(text)]
     return sorted(found)
 

@@ -74,6 +74,18 @@ def test_a_file_that_calls_its_function_is_recognised(tmp_path, text: str, expec
     assert _calls(str(file), "main") is expected
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbfmain()  # \xc3\xbc\n", b"# -*- coding: latin-1 -*-\nmain()  # \xfc\n", b"main()  # \xc3\xbc\n"],
+    ids=["byte order mark", "latin-1", "utf-8"],
+)
+def test_e9_a_file_is_read_as_python_reads_it(tmp_path, content: bytes) -> None:
+    """E9: a byte order mark was a syntax error, a coding line passed over."""
+    file = tmp_path / "job.py"
+    file.write_bytes(content)
+    assert _calls(str(file), "main")
+
+
 def test_reports_are_whole_marked_lines() -> None:
     stream = io.StringIO()
     LineReport(stream)("saved", key="a\nb", progress={"n": 1})
