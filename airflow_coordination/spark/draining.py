@@ -32,7 +32,7 @@ from airflow_coordination.spark.balance import TICK, Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.one_by_one import OneByOne
-from airflow_coordination.spark.session import check_distributions, check_output_root
+from airflow_coordination.spark.session import check_distributions, check_output_root, share_python
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.why_ended import Why, settled, told
 from airflow_coordination.stores import open_store
@@ -160,6 +160,7 @@ def drain(
         steal=steal,
     )
     check_distributions()
+    share_python(spark)
     root = normal_root(output_root) if output_root is not None else None
     if root is not None:
         check_output_root(spark, root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import sys
 from importlib.metadata import Distribution, FileHash, PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +14,15 @@ from urllib.parse import urlparse
 from weakref import WeakKeyDictionary
 
 from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import is_local
 from airflow_coordination.spark import connect, s3a
 
 _SCALA: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 CLASSIC, CLIENT = "pyspark", "pyspark-client"
+_ANY_PYTHON = "python3"
+IN_UTF_8 = "Start Spark with a locale of UTF-8, for example LC_ALL=C.UTF-8"
 
 
 def check_distributions() -> None:
@@ -107,6 +111,17 @@ def driver_session() -> Any:
     return SparkSession.builder.getOrCreate()
 
 
+def share_python(spark: Any) -> None:
+    """Let Python workers on this machine run this Python where nobody has chosen one.
+
+    Spark's default is the ``python3`` of PATH: not this one in a virtual environment that is not activated, and then
+    the work fails for the modules that it lacks.
+    """
+    context = context_of(spark)
+    if getattr(context, "pythonExec", None) == _ANY_PYTHON and context.master.startswith("local"):
+        context.pythonExec = sys.executable
+
+
 def context_of(spark: Any) -> Any | None:
     """Return the session's SparkContext, ``None`` for Spark Connect."""
     return getattr(spark, "_sc", None)
@@ -115,7 +130,7 @@ def context_of(spark: Any) -> Any | None:
 def check_output_root(spark: Any, output_root: str) -> None:
     """Make sure that Spark writes where this process looks: on the same file system, in the same object store.
 
-    :raises SettingsError: naming both and the remedy.
+    :raises SettingsError: naming both and the remedy; also for a name that Spark's locale does not have.
     :raises DeploymentError: when this process cannot write there.
     :raises OutputError: when this process has no client for the object store.
     """
@@ -128,6 +143,8 @@ def check_output_root(spark: Any, output_root: str) -> None:
         s3a.prepare(context, output_root)
         s3a.warn_of_copies(spark, output_root)
         return
+    if lacking := beyond_locale(spark, output_root):
+        raise SettingsError("output_root", output_root, f"has letters that {lacking}", IN_UTF_8)
     default = context._jsc.hadoopConfiguration().get("fs.defaultFS") or "file:///"
     if urlparse(default).scheme != "file":
         raise SettingsError(
@@ -136,6 +153,33 @@ def check_output_root(spark: Any, output_root: str) -> None:
             f"has no scheme, and Spark would write it to {default}",
             "Give it with its scheme",
         )
+
+
+def beyond_locale(spark: Any, text: str) -> str:
+    """Return why Spark cannot open a file of this name that Python can; empty where it can, and on Spark Connect.
+
+    Java takes the encoding of names from the locale, which is ASCII for C and POSIX; Python takes UTF-8 there.
+    """
+    context = context_of(spark)
+    if context is None or text.isascii():
+        return ""
+    encoding = context._jvm.java.lang.System.getProperty("sun.jnu.encoding") or "UTF-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return f"Spark's JVM cannot name: the locale it was started with has {encoding}, Python has UTF-8"
+    except LookupError:  # Python does not know it: Spark says itself what it cannot open
+        return ""
+    return ""
+
+
+def note_on_locale(spark: Any, partition: Partition) -> str:
+    """Return a line for the error of a partition that names what this Spark cannot open; else nothing."""
+    try:
+        lacking = beyond_locale(spark, f"{partition.key} {partition.payload}")
+    except Exception:  # whatever py4j raises when nobody answers
+        return ""
+    return f"\n… its key or payload has letters that {lacking}. {IN_UTF_8}" if lacking else ""
 
 
 def usable(spark: Any) -> bool:

@@ -35,7 +35,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
-from airflow_coordination.spark.session import usable
+from airflow_coordination.spark.session import note_on_locale, usable
 
 if TYPE_CHECKING:
     from airflow_coordination.follow_ups.protocol import SourceAction
@@ -303,7 +303,7 @@ class _Tenure:
         return Ended(key=self._lease.key, outcome=ended, message=message, stop=stop)
 
     def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
-        text = error_text(error)
+        text = error_text(error) + note_on_locale(self._driver.spark, self._lease.partition)
         try:
             self._driver.coordinator.fail(self._lease, text)
         except CoordinationError as refusal:

@@ -427,3 +427,17 @@ def test_the_session_is_left_without_marks(run, coordinator, spark) -> None:
     assert seen == [1]
     assert len(spark.sparkContext.getJobTags()) == 0
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_small_x1_workers_run_the_python_of_the_drain(run, coordinator, spark, monkeypatch) -> None:
+    """The row after Z: from an environment that is not activated they ran another ``python3``, without our code."""
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "python3")  # where PYSPARK_PYTHON is not set
+    seen = []
+
+    def main(spark, lease):
+        seen.extend(spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect())
+        return Complete()
+
+    run(main)
+    assert seen == [sys.executable]
+    assert coordinator.partition("p").status is PartitionStatus.COMPLETED

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.leases import Partition, SettingsError, SourceCoordinator
 from airflow_coordination.spark import build_archive
+from airflow_coordination.spark.session import beyond_locale, check_output_root, note_on_locale
+from airflow_coordination.stores.in_memory import InMemoryStore
 
 Check = Callable[..., str]
 CHECK = """
@@ -104,3 +107,39 @@ def test_i1_a_client_that_was_removed_took_the_files_with_it(tmp_path: Path, che
         "pyspark='4.2.0': is installed, and its files are gone: pyspark-client, which shares its folder, was removed. "
         "Install pyspark last: pip install --force-reinstall --no-deps pyspark==4.2.0"
     )
+
+
+class Jvm:
+    """What pyspark has of a JVM that was started with this encoding of names."""
+
+    def __init__(self, encoding: str) -> None:
+        self._sc = self._jvm = self.java = self.lang = self.System = self
+        self.getProperty = {"sun.jnu.encoding": encoding}.get
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "lacks"),
+    [
+        ("ANSI_X3.4-1968", "Köln", True),
+        ("ANSI_X3.4-1968", "Koeln", False),
+        ("ISO-8859-1", "Köln", False),
+        ("ISO-8859-1", "Łódź", True),
+        ("UTF-8", "Łódź", False),
+        ("x-unheard-of", "Łódź", False),
+    ],
+)
+def test_e10_what_a_locale_cannot_name_is_said(encoding: str, name: str, lacks: bool) -> None:
+    """E10: Python lists names in UTF-8 that Java cannot open, and the message did not say why."""
+    said = beyond_locale(Jvm(encoding), f"/data/{name}")
+    assert (f"the locale it was started with has {encoding}" in said) is lacks
+    assert note_on_locale(Jvm(encoding), partition_of(name)).startswith("\n… its key") is lacks
+    if lacks and encoding == "ANSI_X3.4-1968":
+        with pytest.raises(SettingsError, match=r"output_root=.* has letters that Spark's JVM cannot name: .*LC_ALL=C"):
+            check_output_root(Jvm(encoding), str(Path("/tmp") / name))
+
+
+def partition_of(key: str) -> Partition:
+    """Return a partition with this key."""
+    coordinator = SourceCoordinator(InMemoryStore(), source="s", owner="o")
+    coordinator.create_partitions([key])
+    return coordinator.partition(key)
