@@ -1,7 +1,7 @@
 """Prints what became of the cases of a file.
 
 usage: python -m airflow_coordination.testing.cases FILE.json; it leaves with 1 when something is different and no
-decision says why, with 2 when the file is malformed.
+decision says why, with 2 when something in the file is malformed, which keeps nothing else from being run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.text import Text
 from airflow_coordination.leases.errors import InvalidInputError, printable
 from airflow_coordination.testing.cases import BY_DESIGN, Result, Verdict, run_file
 
-_STYLES = {Verdict.AS_EXPECTED: "green", Verdict.BY_DESIGN: "yellow", Verdict.DIFFERENT: "bold red"}
+_STYLES = {Verdict.AS_EXPECTED: "green", Verdict.BY_DESIGN: "yellow"}
 _WIDTH = 160
 
 
@@ -33,12 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", metavar="FILE.json", help="cases in the format of tests/cases/kcl_leases.json")
     options = parser.parse_args(arguments)
     try:
-        results = run_file(options.file)
+        results = run_file(options.file, keep_malformed=True)
     except InvalidInputError as error:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         return 2
     show(results)
-    return int(any(result.verdict is Verdict.DIFFERENT for result in results))
+    problems = [one.problem for one in results if one.problem is not None]
+    for problem in problems:
+        print(f"error: {printable(str(problem))}", file=sys.stderr)
+    return 2 if problems else int(any(result.verdict is Verdict.DIFFERENT for result in results))
 
 
 def show(results: Sequence[Result]) -> None:
@@ -46,7 +49,7 @@ def show(results: Sequence[Result]) -> None:
     console = Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False)
     table = Table("section", "case", "verdict", "expected", "answer", "reason", box=box.ASCII_DOUBLE_HEAD)
     for one in results:
-        verdict = Text(str(one.verdict), style=_STYLES[one.verdict])
+        verdict = Text(str(one.verdict), style=_STYLES.get(one.verdict, "bold red"))
         answer = "" if one.answer == one.expected else one.answer
         texts = (Text(printable(text)) for text in (one.expected, answer, one.reason))
         table.add_row(one.section, Text(printable(one.case)), verdict, *texts)
@@ -54,7 +57,8 @@ def show(results: Sequence[Result]) -> None:
     for reason in dict.fromkeys(one.reason for one in results if one.reason):
         console.print(f"different by design, {reason}: {BY_DESIGN[reason]}.", markup=False)
     sums = Counter(one.verdict for one in results)
-    console.print(f"{len(results)} cases: {', '.join(f'{sums[verdict]} {verdict}' for verdict in Verdict)}.")
+    told = [verdict for verdict in Verdict if sums[verdict] or verdict is not Verdict.MALFORMED]
+    console.print(f"{len(results)} cases: {', '.join(f'{sums[verdict]} {verdict}' for verdict in told)}.")
 
 
 if __name__ == "__main__":

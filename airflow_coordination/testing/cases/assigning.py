@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from airflow_coordination.streams import Free, wish
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
-from airflow_coordination.testing.cases.results import Result, Verdict, compared
+from airflow_coordination.testing.cases.results import Result, Verdict, compared, each
 
 _HANDING_OFF: Final = re.compile(r"(?P<lease>[^()]+)\(handing off to (?P<to>[^()]+)\)")
 _ROUNDS: Final = 10_000
@@ -17,18 +17,18 @@ _MOST_FREE: Final = 10_000
 
 
 def assignment_cases(file: Fields) -> Iterator[Result]:
-    """Yield what became of each case; those of utilisation are different by design, even where the answers agree.
+    """Yield what became of each case; those of utilisation are different by design, even where the answers agree."""
+    return each("assignment_cases", file.cases("assignment_cases"), _assignment_case)
 
-    :raises InvalidInputError: when one is malformed.
-    """
-    for case in file.cases("assignment_cases"):
-        by_load = case.text("strategy", among=("count", "utilisation")) == "utilisation"
-        workers = _workers(case)
-        workers.settle()
-        expected, answer = _compared(case.inner("expect"), workers)
-        case.done()
-        result = compared("assignment_cases", case.text("id"), expected, answer, "leases, not CPU" if by_load else "")
-        yield replace(result, verdict=Verdict.BY_DESIGN) if by_load else result
+
+def _assignment_case(case: Fields) -> Result:
+    by_load = case.text("strategy", among=("count", "utilisation")) == "utilisation"
+    workers = _workers(case)
+    workers.settle()
+    expected, answer = _compared(case.inner("expect"), workers)
+    case.done()
+    result = compared("assignment_cases", case.text("id"), expected, answer, "leases, not CPU" if by_load else "")
+    return replace(result, verdict=Verdict.BY_DESIGN) if by_load else result
 
 
 @dataclass

@@ -8,28 +8,28 @@ from typing import Any, Final
 from airflow_coordination.streams import MAX_HASH_KEY, Findings, HashRange, holes, look
 from airflow_coordination.testing.cases.kcl import kcl_sees_a_hole
 from airflow_coordination.testing.cases.reading import Fields, refuse
-from airflow_coordination.testing.cases.results import Result, compared
+from airflow_coordination.testing.cases.results import Result, compared, each
 from airflow_coordination.testing.cases.syncing import hash_range
 
 _WHOLE: Final = HashRange(0, MAX_HASH_KEY)
 
 
 def coverage_cases(file: Fields) -> Iterator[Result]:
-    """Yield what became of each case.
+    """Yield what became of each case."""
+    return each("coverage_cases", file.cases("coverage_cases"), _coverage_case)
 
-    :raises InvalidInputError: when one is malformed.
-    """
-    for case in file.cases("coverage_cases"):
-        ranges = _ranges(case, "ranges", case.items("ranges"))
-        for ended in _ranges(case, "ended", case.items("ended", ())):
-            if ended not in ranges:
-                refuse(case.at("ended"), [ended.first, ended.last], "is not among the ranges", "Name a range again.")
-            ranges.remove(ended)
-        expected = case.truth("hole")
-        case.done()
-        answer = bool(holes(ranges))
-        reason = "exact coverage" if kcl_sees_a_hole(ranges) is not answer else ""
-        yield compared("coverage_cases", case.text("id"), expected, answer, reason)
+
+def _coverage_case(case: Fields) -> Result:
+    ranges = _ranges(case, "ranges", case.items("ranges"))
+    for ended in _ranges(case, "ended", case.items("ended", ())):
+        if ended not in ranges:
+            refuse(case.at("ended"), [ended.first, ended.last], "is not among the ranges", "Name a range again.")
+        ranges.remove(ended)
+    expected = case.truth("hole")
+    case.done()
+    answer = bool(holes(ranges))
+    reason = "exact coverage" if kcl_sees_a_hole(ranges) is not answer else ""
+    return compared("coverage_cases", case.text("id"), expected, answer, reason)
 
 
 def _ranges(case: Fields, name: str, values: list[Any]) -> list[HashRange]:
@@ -42,21 +42,24 @@ def _ranges(case: Fields, name: str, values: list[Any]) -> list[HashRange]:
 def confidence_cases(file: Fields) -> Iterator[Result]:
     """Yield what became of each sequence of looks; ``none`` is a stream without leases, ``ok`` one without a hole.
 
-    :raises InvalidInputError: when one is malformed.
+    :raises InvalidInputError: when the section is malformed.
     """
     section = file.inner("coverage_confidence")
     threshold = section.whole("threshold")
     if not threshold:
         refuse(section.at("threshold"), threshold, "is less than 1", "Give a whole number from 1 on.")
-    for case in section.cases("cases"):
-        sequence = case.items("sequence")
-        expected = case.items("sync_on")
-        for each in expected:
-            if not isinstance(each, int) or isinstance(each, bool) or not 1 <= each <= len(sequence):
-                refuse(case.at("sync_on"), expected, f"has {each!a}, which is no look", "Count the looks from 1.")
-        case.done()
-        yield compared("coverage_confidence", case.text("id"), expected, _synced(case, sequence, threshold))
+    yield from each("coverage_confidence", section.cases("cases"), lambda case: _confidence_case(case, threshold))
     section.done()
+
+
+def _confidence_case(case: Fields, threshold: int) -> Result:
+    sequence = case.items("sequence")
+    expected = case.items("sync_on")
+    for one in expected:
+        if not isinstance(one, int) or isinstance(one, bool) or not 1 <= one <= len(sequence):
+            refuse(case.at("sync_on"), expected, f"has {one!a}, which is no look", "Count the looks from 1.")
+    case.done()
+    return compared("coverage_confidence", case.text("id"), expected, _synced(case, sequence, threshold))
 
 
 def _synced(case: Fields, sequence: list[Any], threshold: int) -> list[int]:

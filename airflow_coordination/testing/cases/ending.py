@@ -7,7 +7,7 @@ from typing import Final
 
 from airflow_coordination.streams import CLEAN_AFTER, Shard, at_shard_end, may_go
 from airflow_coordination.testing.cases.reading import Fields, refuse
-from airflow_coordination.testing.cases.results import Result, compared
+from airflow_coordination.testing.cases.results import Result, compared, each
 
 _NOT_STARTED: Final = frozenset({"TRIM_HORIZON", "AT_TIMESTAMP"})
 _MOST_PARENTS: Final = 16  # Kinesis has two
@@ -16,22 +16,22 @@ _UNSAVED: Final = frozenset({"app-did-not-checkpoint", "testCallWhenApplicationD
 
 
 def cleanup_cases(file: Fields) -> Iterator[Result]:
-    """Yield what became of each case. A child was acquired once where the KCL has a checkpoint of it.
+    """Yield what became of each case. A child was acquired once where the KCL has a checkpoint of it."""
+    return each("cleanup_cases", file.cases("cleanup_cases"), _cleanup_case)
 
-    :raises InvalidInputError: when one is malformed.
-    """
-    for case in file.cases("cleanup_cases"):
-        children = {name: _started(case, name) for name in case.mapping("children")} if case.has("children") else None
-        answer = may_go(
-            children,
-            case.texts("parents_present"),
-            CLEAN_AFTER,
-            enabled=case.truth("cleanup_enabled", True),
-            source_gone=case.truth("source_not_found", False),
-        )
-        expected = case.truth("delete")
-        case.done()
-        yield compared("cleanup_cases", case.text("id"), expected, answer)
+
+def _cleanup_case(case: Fields) -> Result:
+    children = {name: _started(case, name) for name in case.mapping("children")} if case.has("children") else None
+    answer = may_go(
+        children,
+        case.texts("parents_present"),
+        CLEAN_AFTER,
+        enabled=case.truth("cleanup_enabled", True),
+        source_gone=case.truth("source_not_found", False),
+    )
+    expected = case.truth("delete")
+    case.done()
+    return compared("cleanup_cases", case.text("id"), expected, answer)
 
 
 def _started(case: Fields, child: str) -> bool | None:
@@ -48,11 +48,8 @@ def shard_end_cases(file: Fields) -> Iterator[Result]:
 
     The situation is in ``lease_lost`` and ``app_checkpointed``, or in the name of the KCL's test, because its own
     cases say it nowhere else; what is expected is a sentence, of which :func:`_wanted` understands the first words.
-
-    :raises InvalidInputError: when one is malformed.
     """
-    for case in file.cases("shard_end_cases"):
-        yield _shard_end_case(case)
+    return each("shard_end_cases", file.cases("shard_end_cases"), _shard_end_case)
 
 
 def _shard_end_case(case: Fields) -> Result:

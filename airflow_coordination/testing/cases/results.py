@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.testing.cases.reading import Fields
 
 BY_DESIGN: Final = MappingProxyType(
     {
@@ -24,6 +28,7 @@ class Verdict(StrEnum):
     AS_EXPECTED = "as expected"
     BY_DESIGN = "different by design"
     DIFFERENT = "DIFFERENT"
+    MALFORMED = "malformed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Result:
     :param expected: what the file says.
     :param answer: what we do.
     :param reason: a key of :data:`BY_DESIGN`, also where the file wants what we do and the KCL does not.
+    :param problem: why it could not be run.
     """
 
     section: str
@@ -44,6 +50,21 @@ class Result:
     expected: str
     answer: str
     reason: str = ""
+    problem: InvalidInputError | None = None
+
+
+def malformed(section: str, case: str, problem: InvalidInputError) -> Result:
+    """Return a case, or with an empty name a section, that could not be run."""
+    return Result(section, case, Verdict.MALFORMED, "", str(problem), problem=problem)
+
+
+def each(section: str, cases: Iterable[Fields], run: Callable[[Fields], Result]) -> Iterator[Result]:
+    """Yield what became of each case: one that is malformed hides no other."""
+    for case in cases:
+        try:
+            yield run(case)
+        except InvalidInputError as problem:
+            yield malformed(section, case.text("id"), problem)
 
 
 def compared(section: str, case: str, expected: object, answer: object, reason: str = "") -> Result:

@@ -7,11 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.testing.cases.assigning import assignment_cases
 from airflow_coordination.testing.cases.covering import confidence_cases, coverage_cases
 from airflow_coordination.testing.cases.ending import cleanup_cases, shard_end_cases
 from airflow_coordination.testing.cases.reading import Fields, load, refuse
-from airflow_coordination.testing.cases.results import Result
+from airflow_coordination.testing.cases.results import Result, malformed
 from airflow_coordination.testing.cases.syncing import Graphs, graphs, known_gaps, sync_cases
 from airflow_coordination.testing.cases.taking import taker_cases
 
@@ -36,15 +37,34 @@ SECTIONS: Final = MappingProxyType(
 """What a file may have, and what runs it."""
 
 
-def run_file(path: str | Path) -> list[Result]:
+def run_file(path: str | Path, *, keep_malformed: bool = False) -> list[Result]:
     """Return what became of each case of a file, in the order of :data:`SECTIONS`.
 
-    :raises InvalidInputError: when the file is malformed, or has no case.
+    :param keep_malformed: what is malformed is a result, too, and the others are run.
+    :raises InvalidInputError: when the file is malformed, unless that is kept; when it cannot be read or has no case.
     """
     file = load(path)
     listings = graphs(file)
-    results = [one for name, run in SECTIONS.items() if file.has(name) for one in run(file, listings)]
-    file.done()
+    results = [one for name in SECTIONS if file.has(name) for one in _section(name, file, listings)]
+    results += _tried("FILE", file.done)
     if not results:
         refuse("FILE", str(path), "has no case", f"Give at least one of {', '.join(SECTIONS)}.")
+    for one in results:
+        if one.problem is not None and not keep_malformed:
+            raise one.problem
     return results
+
+
+def _section(name: str, file: Fields, listings: Graphs) -> list[Result]:
+    found: list[Result] = []
+    problems = _tried(name, lambda: found.extend(SECTIONS[name](file, listings)))
+    return found + problems
+
+
+def _tried(section: str, run: Callable[[], None]) -> list[Result]:
+    """Return what is malformed about a section as a whole."""
+    try:
+        run()
+    except InvalidInputError as problem:
+        return [malformed(section, "", problem)]
+    return []

@@ -21,7 +21,7 @@ from airflow_coordination.streams import (
 )
 from airflow_coordination.testing.cases.kcl import kcl_plan
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
-from airflow_coordination.testing.cases.results import Result, Verdict, compared, written
+from airflow_coordination.testing.cases.results import Result, Verdict, compared, each, written
 
 Graphs = Mapping[str, list[Shard]]
 _LISTED_AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,12 +72,8 @@ def hash_range(field: str, value: Any) -> HashRange | None:
 
 
 def sync_cases(file: Fields, listings: Graphs) -> Iterator[Result]:
-    """Yield what became of each case.
-
-    :raises InvalidInputError: when one is malformed.
-    """
-    for case in file.cases("sync_cases"):
-        yield _sync_case(case, listings)
+    """Yield what became of each case."""
+    return each("sync_cases", file.cases("sync_cases"), lambda case: _sync_case(case, listings))
 
 
 def _sync_case(case: Fields, listings: Graphs) -> Result:
@@ -165,22 +161,21 @@ def _starts(news: list[NewLease]) -> dict[str, str]:
 
 
 def known_gaps(file: Fields, listings: Graphs) -> Iterator[Result]:
-    """Yield what became of each gap of the KCL: its own rule gives what the file says, and ours what is wanted.
+    """Yield what became of each gap of the KCL: its own rule gives what the file says, and ours what is wanted."""
+    return each("kcl_known_gaps", file.cases("kcl_known_gaps"), lambda case: _known_gap(case, listings))
 
-    :raises InvalidInputError: when one is malformed.
-    """
-    for case in file.cases("kcl_known_gaps"):
-        listing, leased, position, _ = _question(case, listings)
-        wanted, theirs = _leases(case, "wanted"), _leases(case, "model_of_kcl_gives")
-        case.done()
-        answer = _answer(listing, leased, position, ())
-        ours = answer if isinstance(answer, str) else _starts(answer)
-        model = kcl_plan(Lineage.of(listing), leased, position.start, ())
-        if ours == wanted and model == theirs:
-            yield Result(
-                "kcl_known_gaps", case.text("id"), Verdict.AS_EXPECTED, written(wanted), written(ours), "no restart"
-            )
-        elif ours == wanted:
-            yield compared("kcl_known_gaps", case.text("id"), {"KCL": theirs}, {"KCL": model})
-        else:
-            yield compared("kcl_known_gaps", case.text("id"), wanted, ours)
+
+def _known_gap(case: Fields, listings: Graphs) -> Result:
+    listing, leased, position, _ = _question(case, listings)
+    wanted, theirs = _leases(case, "wanted"), _leases(case, "model_of_kcl_gives")
+    case.done()
+    answer = _answer(listing, leased, position, ())
+    ours = answer if isinstance(answer, str) else _starts(answer)
+    model = kcl_plan(Lineage.of(listing), leased, position.start, ())
+    if ours == wanted and model == theirs:
+        return Result(
+            "kcl_known_gaps", case.text("id"), Verdict.AS_EXPECTED, written(wanted), written(ours), "no restart"
+        )
+    if ours == wanted:
+        return compared("kcl_known_gaps", case.text("id"), {"KCL": theirs}, {"KCL": model})
+    return compared("kcl_known_gaps", case.text("id"), wanted, ours)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from airflow_coordination.streams import Free, wish
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
-from airflow_coordination.testing.cases.results import Result, compared
+from airflow_coordination.testing.cases.results import Result, compared, each
 
 _AT_ONE_TIME: Final = 1  # the KCL's default, which its cases do not say
 _VERY_OLD: Final = 3
@@ -21,23 +21,26 @@ def taker_cases(file: Fields) -> Iterator[Result]:
     A lease without an owner is very old from the beginning, as in the KCL. ``renew_all``: the owners are alive, and
     renew until the next look. What is asked for is handed over at once.
 
-    :raises InvalidInputError: when one is malformed.
+    :raises InvalidInputError: when the section is malformed.
     """
     section = file.inner("taker_cases")
     duration = section.whole("lease_duration_ms")
-    for case in section.cases("cases"):
-        fleet = _fleet(case, duration)
-        expected, answer = list[Any](), list[Any]()
-        for number, value in enumerate(case.items("steps")):
-            step = Fields(f"{case.at('steps')}[{number}]", value)
-            if wanted := _step(fleet, step):
-                look = fleet.look()
-                expected.append(wanted)
-                answer.append({name: look[name] for name in wanted})
-            step.done()
-        case.done()
-        yield compared("taker_cases", case.text("id"), expected, answer)
+    yield from each("taker_cases", section.cases("cases"), lambda case: _taker_case(case, duration))
     section.done()
+
+
+def _taker_case(case: Fields, duration: int) -> Result:
+    fleet = _fleet(case, duration)
+    expected, answer = list[Any](), list[Any]()
+    for number, value in enumerate(case.items("steps")):
+        step = Fields(f"{case.at('steps')}[{number}]", value)
+        if wanted := _step(fleet, step):
+            look = fleet.look()
+            expected.append(wanted)
+            answer.append({name: look[name] for name in wanted})
+        step.done()
+    case.done()
+    return compared("taker_cases", case.text("id"), expected, answer)
 
 
 @dataclass
@@ -71,7 +74,7 @@ class _Fleet:
         held = {owner: number for owner, number in held.items() if number or owner == self.me}
         self.looks, self.renewing = self.looks + 1 if free else 0, False
         seen = Free(len(free), very_old, self.looks)
-        capacity = dict.fromkeys(held, max(self.capacity, *held.values()))
+        capacity = {name: max(self.capacity, number) for name, number in held.items()} | {self.me: self.capacity}
         told = wish(self.me, held, capacity, seen, max_leases_to_steal_at_one_time=self.at_one_time)
         taken = free[: told.take]
         for other, number in told.ask.items():

@@ -259,6 +259,43 @@ def test_a_malformed_file_leaves_with_2(written, capsys):
     assert "FILE='/no/such/file': cannot be read: No such file" in capsys.readouterr().err
 
 
+def test_peer_p1_an_unknown_word_hides_no_other_case(tmp_path, capsys):
+    """P1: one sentence that is not understood ended the command before it had shown anything."""
+    odd = copy.deepcopy(CASES)
+    odd["shard_end_cases"][0]["expect"] = "perhaps"
+    odd["assignment_cases"][0]["strategy"] = "by weight"
+    odd["taker_cases"]["frequency"] = 7
+    odd["wishes"] = []
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(odd))
+    whole = run_file(KCL)
+    found = run_file(file, keep_malformed=True)
+    named = {(one.section, one.case) for one in found if one.verdict is Verdict.MALFORMED}
+    ends, assigned = CASES["shard_end_cases"][0]["id"], CASES["assignment_cases"][0]["id"]
+    assert named == {("shard_end_cases", ends), ("assignment_cases", assigned), ("taker_cases", ""), ("FILE", "")}
+    others = [one for one in whole if (one.section, one.case) not in named]
+    assert [one for one in found if one.verdict is not Verdict.MALFORMED] == others
+    assert main([str(file)]) == 2
+    told = capsys.readouterr()
+    assert told.err.count("error: ") == 4
+    assert "says nothing that is understood" in told.err
+    assert " 4 malformed.\n" in told.out
+
+
+@pytest.mark.parametrize(("most", "taken"), [(1, 1), (3, 2)])
+def test_peer_p2_a_worker_s_own_cap_holds_beside_one_that_has_more(written, most, taken):
+    """P2: it was raised to what the other held."""
+    case = {
+        "id": "one",
+        "me": "me",
+        "max_leases_for_worker": most,
+        "leases": {"a": "other", "b": "other", "c": "other", "d": None, "e": None},
+        "steps": [{"renew_all": True}, {"scan": {"take_count": taken}}],
+    }
+    [result] = run_file(written({"taker_cases": {"lease_duration_ms": 10_000, "cases": [case]}}))
+    assert (result.verdict, result.answer) == (Verdict.AS_EXPECTED, f"take_count: {taken}")
+
+
 def test_whatever_is_changed_in_a_file_it_is_run_or_refused(written):
     """500 times one value somewhere is another, or gone: no crash, and most are refused."""
     chance, refused = random.Random(7), 0
