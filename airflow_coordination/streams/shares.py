@@ -89,8 +89,8 @@ def wish(
 
     1. Below its share it takes free leases, up to its share.
     2. At its share, too, it takes what has been free for long, up to its capacity: a worker that died, or cannot take
-       any, must not keep work waiting. One after three looks at free ones, all that are very old at once. A rule of ours: the
-       KCL counts no looks.
+       any, must not keep work waiting. One after three looks at free ones, all that are very old at once. A rule of
+       ours: the KCL counts no looks.
     3. Below its share, and nothing is free: it asks those who are farthest above *their* share, never for more than
        what they have above it, nor for more than half of the difference to itself. So no move makes it less even, and
        for a difference of one nothing moves.
