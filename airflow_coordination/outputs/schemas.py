@@ -3,6 +3,9 @@
 A schema is Spark's JSON text of a ``StructType``. Types may differ where the wider one holds every value of the
 narrower one: whole numbers among themselves, floating ones among themselves, decimals while 38 digits are enough.
 ``bigint`` and ``double`` may not: 2^53+1 would come back as another number.
+
+It is as strict as Spark's union by names, and stricter where that is wrong: inside a map, structs must have the same
+fields in the same order (others cannot be united, or change places), and texts must have the same collation.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ _SPARKS_OWN: Final = {
 }
 """Types with a class, Python's and Java's, that every Spark has; any other class would be loaded by who reads."""
 _FAMILIES = (frozenset({"byte", "short", "integer", "long"}), frozenset({"float", "double"}))
+_PARTS = (("elementType", "[]", "element"), ("keyType", "{key}", "key"), ("valueType", "{value}", "value"))
 _KEYS_KEPT = 2
 """One of them is another partition than the one that asks."""
 _MAX_DIGITS = 38
@@ -92,7 +96,7 @@ def flattened(schema: str) -> dict[str, str]:
 
     Names are compared as Spark does by default, without regard to case.
     """
-    return dict(_leaves("", json.loads(schema)))
+    return dict(_leaves("", json.loads(schema), {}))
 
 
 @lru_cache(maxsize=256)
@@ -157,15 +161,22 @@ def _decimal(kind: str) -> tuple[int, int]:
     return int(digits), int(scale or 0)
 
 
-def _leaves(path: str, kind: Any) -> Iterator[tuple[str, str]]:
+def _leaves(path: str, kind: Any, collations: Mapping[str, str], place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the types at and below ``path``.
+
+    :param collations: those of the column's texts, by their place in it.
+    :param place: where in its column ``kind`` is, as Spark names it there.
+    """
     if not isinstance(kind, Mapping):
-        yield path, str(kind)
+        yield path, f"{kind} collate {collations[place]}" if place in collations else str(kind)
         return
+    fields = [(str(column["name"]), column) for column in kind.get("fields", ())]
     if path:
-        yield path, str(kind["type"])
-    for column in kind.get("fields", ()):
-        name = str(column["name"]).lower()
-        yield from _leaves(f"{path}.{name}" if path else name, column["type"])
-    for inside, sign in (("elementType", "[]"), ("keyType", "{key}"), ("valueType", "{value}")):
+        in_order = f"<{', '.join(name.lower() for name, _ in fields)}>" if fields and "}" in path else ""
+        yield path, str(kind["type"]) + in_order
+    for name, column in fields:
+        own = column.get("metadata", {}).get("__COLLATIONS", {})
+        yield from _leaves(f"{path}.{name.lower()}" if path else name.lower(), column["type"], own, name)
+    for inside, sign, part in _PARTS:
         if inside in kind:
-            yield from _leaves(path + sign, kind[inside])
+            yield from _leaves(path + sign, kind[inside], collations, f"{place}.{part}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 from airflow_coordination.leases.errors import InvalidInputError
@@ -17,6 +18,7 @@ from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened
+from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.file_scans import FileScan, check_types, partition_types, read, root_of, scans_of
 from airflow_coordination.spark.paths import escaped
 from airflow_coordination.spark.session import context_of
@@ -82,7 +84,7 @@ def read_completed(
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
         frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]
-    return united(frames, lossy=allow_lossy)
+    return united(frames, lossy=allow_lossy, refused=partial(_not_united, [None, *scans][-len(frames) :]))
 
 
 def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], manifests: Iterable[Manifest]) -> Any:
@@ -92,6 +94,16 @@ def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], manifes
         return read(spark, scan, partitioned_by)
     except AnalysisException as error:
         raise _missing(error, manifests) or error from error
+
+
+def _not_united(scans: Sequence[FileScan | None], number: int, error: Exception) -> OutputError:
+    """Return the error for a scan that Spark cannot unite with those before it, ``None`` being the given schema."""
+    one, other = scans[0], scans[number]
+    assert other is not None  # the given schema comes first
+    what = f"read dataset {other.first.dataset!r} of {partition_label(other.first.source, other.first.key)}"
+    beside = "schema=…" if one is None else f"partition {one.first.key!r}"
+    problem = f"does not fit the columns of {beside}: {error_text(error).splitlines()[0][:300]}"
+    return OutputError(what, other.first.directory, problem, "Publish one of the two again, with the other's columns")
 
 
 def _prepare(spark: Any, manifests: Iterable[Manifest]) -> None:

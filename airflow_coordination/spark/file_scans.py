@@ -39,9 +39,13 @@ class FileKind:
 
 @dataclass(slots=True)
 class FileScan:
-    """The files of one kind."""
+    """The files of one kind.
+
+    :param first: the manifest of the first of them, to be named in errors.
+    """
 
     kind: FileKind
+    first: Manifest
     paths: list[str] = field(default_factory=list)
 
 
@@ -56,7 +60,7 @@ def scans_of(manifests: Iterable[Manifest]) -> list[FileScan]:
     for manifest in manifests:
         for file in manifest.files:
             kind = _kind(manifest, file)
-            scans.setdefault(kind, FileScan(kind)).paths.append(join(manifest.directory, file.path))
+            scans.setdefault(kind, FileScan(kind, manifest)).paths.append(join(manifest.directory, file.path))
     return list(scans.values())
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airflow_coordination.outputs.schemas import flattened
@@ -16,16 +15,25 @@ _FAMILIES = (
 """Types that Spark unites as one of them."""
 
 
-def united(frames: Sequence[Any], *, lossy: bool) -> Any:
+def united(frames: Sequence[Any], *, lossy: bool, refused: Callable[[int, Exception], Exception]) -> Any:
     """Return the rows of all frames, columns by name; one that a frame lacks is null in its rows.
 
     :param lossy: make text of columns of which Spark has no common type, or none that can hold all values: text and
         numbers together are numbers to it, and then it fails at the first text that is none.
+    :param refused: makes the error for the number of a frame that cannot be united with those before it.
     """
+    from pyspark.errors import AnalysisException
+
     if lossy and len(frames) > 1:
         as_text = _without_common_type([frame.schema.json() for frame in frames])
         frames = [_with_text(frame, as_text) for frame in frames]
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+    rows = frames[0]
+    for number, frame in enumerate(frames[1:], start=1):
+        try:
+            rows = rows.unionByName(frame, allowMissingColumns=True)
+        except AnalysisException as error:
+            raise refused(number, error) from error
+    return rows
 
 
 def _without_common_type(schemas: Sequence[str]) -> set[str]:

@@ -272,6 +272,54 @@ def test_e12_different_types_on_purpose_are_published_and_read(
     assert sorted((found for [found] in rows(allow_lossy=True)), key=str) == sorted(expected, key=str)
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("map('k', named_struct('a', 1))", "map('k', named_struct('a', 2, 'b', 'x'))"),
+        ("map('k', named_struct('a', 1, 'b', 2))", "map('k', named_struct('b', 2, 'a', 1))"),
+        ("array(map('k', array(named_struct('a', 1))))", "array(map('k', array(named_struct('a', 1, 'b', 2))))"),
+        ("'x' collate UNICODE", "'x' collate UTF8_LCASE"),
+        ("array('x')", "array('x' collate UTF8_LCASE)"),
+        ("named_struct('a', map('k', 'x'))", "named_struct('a', map('k', 'x' collate UNICODE))"),
+    ],
+)
+def test_e7_what_spark_does_not_unite_is_refused_where_it_is_made_and_named_by_readers(
+    spark, run, rows, monkeypatch: pytest.MonkeyPatch, a: str, b: str
+) -> None:
+    """E7: it was published, and then the whole dataset could not be read; or two fields changed their places."""
+
+    def main(spark, lease):
+        frame = spark.sql(f"select {b if lease.partition.key == 'b' else a} as s")
+        if lease.partition.key == "b":
+            with pytest.raises(OutputError, match=r"does not fit: column 's.*' is .* in partition 'b' and .* in part"):
+                published(lease, frame)
+            monkeypatch.setattr(SchemaCompatibility, "check", lambda *_: None)
+        published(lease, frame)
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match=r"does not fit: column 's.*' is .* in partition 'b' and .* in partition 'a'"):
+        rows()
+
+
+def test_e7_what_is_only_seen_when_it_is_united_names_both_partitions(run, rows) -> None:
+    """E7: the reader died with Spark's own words; the types of JSON are guessed, so that nothing compares them."""
+
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            published(lease, spark.sql("select map('k', 7) as s"))
+        else:
+            with lease.publish("d", format="json") as block:
+                spark.sql("select 'text' as s").write.json(block.path)
+        return Complete()
+
+    run(main)
+    with pytest.raises(OutputError, match=r"of partition 'b' .* does not fit the columns of partition 'a': .*UNION"):
+        rows()
+    with pytest.raises(OutputError, match=r"of partition 'a' .* does not fit the columns of schema=…: .*UNION"):
+        rows(schema="s int")
+
+
 def test_e12_a_column_named_as_our_directories_is_refused(spark, store, output_root: str) -> None:
     """E12: ``_block`` vanished."""
     SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])

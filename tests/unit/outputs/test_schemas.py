@@ -67,6 +67,25 @@ def test_e12_what_is_inside_structs_arrays_and_maps_counts() -> None:
     }
 
 
+def test_e7_fields_inside_maps_and_collations_are_part_of_a_type() -> None:
+    """E7: Spark unites structs by the names of their fields, but not those inside maps; and no two collations."""
+    mapped = {"type": "map", "keyType": "string", "valueType": struct(B="long", a="string"), "valueContainsNull": True}
+    mapped["valueType"]["fields"][1]["metadata"] = {"__COLLATIONS": {"a": "icu.UNICODE"}}
+    deep = {"type": "array", "elementType": mapped, "containsNull": True}
+    schema = json.loads(schema_of(M=deep, s="string"))
+    schema["fields"][0]["metadata"] = {"__COLLATIONS": {"M.element.key": "icu.UNICODE"}}
+    schema["fields"][1]["metadata"] = {"__COLLATIONS": {"s": "spark.UTF8_LCASE"}}
+    assert flattened(json.dumps(schema)) == {
+        "m": "array",
+        "m[]": "map",
+        "m[]{key}": "string collate icu.UNICODE",
+        "m[]{value}": "struct<b, a>",
+        "m[]{value}.b": "long",
+        "m[]{value}.a": "string collate icu.UNICODE",
+        "s": "string collate spark.UTF8_LCASE",
+    }
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
