@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.names import check_key
 from airflow_coordination.outputs.block_checks import check_can_be_read, check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.exact_text import TextOptions, check_quoted
 from airflow_coordination.outputs.layout import (
     MARKER,
     attempt_directory,
@@ -59,10 +61,13 @@ class OpenBlock:
 
     :param path: the directory to write into; it does not exist yet.
     :param dataset: the dataset it is for.
+    :param options: for Spark's writer, ``df.write.options(**block.options)``, so that CSV and JSON give back what is
+        written; empty where no schema was told, and for other formats.
     """
 
     path: str
     dataset: str
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def holds(self, finished: Block) -> bool:
         """Whether ``finished`` is what was written here."""
@@ -95,8 +100,10 @@ class Attempt:
         partition = partition_directory(self.source, self.key)
         return join(attempts_root(self.output_root), partition, attempt_directory(self.fence, self.process))
 
-    def open(self, dataset: str) -> OpenBlock:
+    def open(self, dataset: str, options: TextOptions | None = None) -> OpenBlock:
         """Return the place for a new block.
+
+        :param options: of its writer and readers.
 
         :raises InvalidKeyError: when ``dataset`` is empty, holds NUL, or exceeds 255 bytes.
         """
@@ -104,7 +111,8 @@ class Attempt:
         if not self._numbers:
             self._mark()
         self._numbers += 1
-        return OpenBlock(path=join(self.directory, block_directory(dataset, self._numbers)), dataset=dataset)
+        path = join(self.directory, block_directory(dataset, self._numbers))
+        return OpenBlock(path=path, dataset=dataset, options=options.writing if options else {})
 
     def finish(
         self,
@@ -113,7 +121,7 @@ class Attempt:
         mode: Mode = "replace",
         follows: Reference | None = None,
         file_format: str = "parquet",
-        options: Mapping[str, str] | None = None,
+        options: TextOptions | None = None,
         measure: Measure | None = None,
         allow_empty: bool = False,
         schema: str | None = None,
@@ -125,7 +133,7 @@ class Attempt:
         :param mode: append to the blocks that the partition published before, or replace them.
         :param follows: the manifest it adds to.
         :param file_format: Spark's name of the format.
-        :param options: options for a reader of that format.
+        :param options: of its writer and readers.
         :param measure: counts rows where the files do not tell; without it they count as 0.
         :param allow_empty: there may be nothing in it.
         :param schema: the whole schema as Spark's JSON text, if it is known.
@@ -137,6 +145,8 @@ class Attempt:
         listed = list_files(block.path)
         stored = [file for file in listed if is_data(file.path) and (only is None or file.path in only)]
         files = self._describe(block, stored, file_format)
+        if options and options.exact and schema and file_format == "csv":
+            check_quoted(block.path, [file.path for file in files], options, schema)
         measured = measure(block.path, [file.path for file in files]) if measure and files else None
         if measured and measured.schema:
             files = [replace(file, schema=measured.schema) for file in files]
@@ -149,7 +159,7 @@ class Attempt:
             files=tuple(files),
             rows=measured.rows if measured else sum(file.rows or 0 for file in files),
             format=file_format,
-            options=dict(options or {}),
+            options=dict(options.reading) if options else {},
             follows=follows,
             schema=schema,
         )

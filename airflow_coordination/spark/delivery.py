@@ -161,7 +161,7 @@ class Delivery:
         sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
             self._opened.append(block)
-            owed.write.format(sink.format).save(block.path)
+            owed.write.format(sink.format).options(**block.options).save(block.path)
         self._rows[name] = self._rows_in(block)
 
     def _pass_with_dead_letters(self, flagged: Any) -> Tally:

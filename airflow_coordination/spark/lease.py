@@ -26,6 +26,7 @@ from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import OnNegative
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.exact_text import TextOptions, text_options
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
@@ -35,7 +36,7 @@ from airflow_coordination.spark.destinations import DataPrepperDeadLetters, Dead
 from airflow_coordination.spark.reports import Report
 from airflow_coordination.spark.routing import Routing
 
-MeasureIn = Callable[[str, Mapping[str, str]], Measure]
+MeasureIn = Callable[[str, TextOptions, str | None], Measure]
 
 
 class PartitionLease:
@@ -168,6 +169,7 @@ class PartitionLease:
             which Spark writes a file even for no rows, because then it was probably written somewhere else.
         :param schema: ``df.schema`` of what is written, partition columns included. Readers return these types then.
             Without it, partition columns and the columns of JSON and CSV have the types that their text looks like.
+            With it, JSON and CSV give back what was written, by ``df.write.options(**block.options)``.
         :param allow_lossy: publish although columns have other types than in other partitions. Every reader of the
             dataset must say ``allow_lossy=True`` from then on, and may get changed values.
         :raises OutputError: when the block is left: for columns whose types do not fit other partitions, for names
@@ -200,13 +202,14 @@ class PartitionLease:
         """
         self._lease.chain.check_process()
         told = schema_text(schema)
+        how = text_options(format, options or {}, told)
         attempt = self._own_attempt()
         with self._lock:
             self.check_held()
             check_one_mode(self._known(), dataset, mode)
             if mode == "append":
                 check_not_twice(self._coordinator.store, self._lease.chain.partition, self._known(), dataset)
-            block = attempt.open(dataset)
+            block = attempt.open(dataset, how)
             self._open.append(block)
         try:
             yield block
@@ -215,14 +218,13 @@ class PartitionLease:
                 self.check_held()
                 partition = self._lease.chain.partition
                 follows = predecessor(self._coordinator.store, partition, self._known(), block, mode)
-                measure = self._measure(format, options or {}) if self._measure and format != "parquet" else None
                 finished = attempt.finish(
                     block,
                     mode=mode,
                     follows=follows,
                     file_format=format,
-                    options=options,
-                    measure=measure,
+                    options=how,
+                    measure=self._measure(format, how, told) if self._measure and format != "parquet" else None,
                     allow_empty=allow_empty,
                     schema=told,
                     accept=None if allow_lossy else self._compatibility.check,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -25,15 +26,16 @@ from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.leases.status import Outcome
-from airflow_coordination.outputs.attempts import Measure, Measured
+from airflow_coordination.outputs.attempts import Measure
+from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.jobs import SparkJobs
 from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
-from airflow_coordination.spark.paths import load
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.session import note_on_locale, usable
 
@@ -45,8 +47,6 @@ log = logging.getLogger(__name__)
 PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
 _NO_SESSION = "Look in the driver's log for why it ended, and leave spark.stop() out of partition functions"
 RETURNED_NOTHING = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
-TYPED_FORMATS = frozenset({"orc", "avro"})
-"""Formats whose files hold types, other than Parquet, which is read without Spark."""
 EXITED = "the partition function called sys.exit({}) without an outcome; return Complete() when the work is done"
 
 
@@ -82,16 +82,9 @@ class DriverContext:
         if self.compatibility is None:
             object.__setattr__(self, "compatibility", SchemaCompatibility(self.coordinator.store))
 
-    def measure_in(self, file_format: str, options: Mapping[str, str]) -> Measure:
+    def measure_in(self, file_format: str, options: TextOptions, schema: str | None) -> Measure:
         """Return a function that learns rows and columns by reading with Spark, for formats without a footer."""
-
-        def measure(directory: str, paths: Sequence[str]) -> Measured:
-            files = [f"{directory}/{path}" for path in paths]
-            frame = load(self.spark.read.format(file_format).options(**options), files)
-            schema = frame.schema.json() if file_format in TYPED_FORMATS else None
-            return Measured(int(frame.count()), tuple(frame.columns), schema)
-
-        return measure
+        return partial(measured, self.spark, file_format, options, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from airflow_coordination.leases import InvalidInputError, SettingsError, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.spark import Close, Complete, drain, read_completed
 from airflow_coordination.stores import open_store
@@ -455,6 +456,129 @@ def test_d9_a_format_or_option_that_readers_do_not_know_is_refused_before_any_wo
         return Complete()
 
     assert drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).completed == 1
+
+
+TEXTS = [
+    "plain",
+    "two\nlines",
+    "cr\r\nlf",
+    " blank ",
+    'a "q" w',
+    "back\\slash",
+    "end\\",
+    '\\"x',
+    "",
+    None,
+    "a,b",
+    "#c",
+    '"',
+    "\t",
+]
+KEPT = [
+    "n",
+    "v",
+    "timestamp_micros(n * 1234567891L) as t",
+    "timestamp_seconds(1793514600 + n * 3600) as twice",
+    "timestamp'1850-01-01 00:00:00.000001' as old",
+    "timestamp_ntz'2026-03-29 02:30:00.123456' as z",
+    "date'1582-10-14' as d",
+    "cast(n as decimal(20, 5)) as m",
+    "n / 3D as f",
+    "double('NaN') as nan",
+    "'x' as _corrupt_record",
+    "concat('p ', n % 2) as p",
+]
+
+
+@pytest.mark.parametrize(
+    ("file_format", "options"),
+    [("csv", {}), ("csv", {"sep": ";", "header": True, "compression": "gzip"}), ("json", {})],
+)
+def test_e2_text_formats_give_back_what_was_written(spark, store, run, rows, file_format, options) -> None:
+    """E2: a line end made two rows of one, blanks at edges went, empty became null, microseconds were cut."""
+    made = spark.createDataFrame(list(enumerate(TEXTS)), "n int, v string").selectExpr(*KEPT)
+
+    def main(spark, lease):
+        with lease.publish("d", format=file_format, options=options, schema=made.schema) as block:
+            made.write.format(file_format).options(**block.options).partitionBy("p").save(block.path)
+        return Complete()
+
+    run(main, keys=["a"])
+    found = read_completed(spark, store=store, source="s", dataset="d")
+    as_text = [f"cast({name} as string)" for name in made.columns]
+    assert sorted(map(tuple, found.selectExpr(*as_text).collect()), key=repr) == sorted(
+        map(tuple, made.selectExpr(*as_text).collect()), key=repr
+    )
+    assert found.selectExpr("sum(unix_micros(twice))").first() == made.selectExpr("sum(unix_micros(twice))").first()
+    assert store.heads("s|PARTITION")[0].rows == len(TEXTS)
+    assert found.schema.fieldNames() == made.schema.fieldNames()
+
+
+@pytest.mark.parametrize(
+    ("file_format", "columns", "problem"),
+    [
+        ("csv", "' blank ' as v", "holds values without quotes"),
+        ("csv", "timestamp_micros(1) as t", "does not give back rows of the schema that was told"),
+        ("json", "timestamp_micros(1) as t", "does not give back rows of the schema that was told"),
+        ("json", "timestamp_ntz'2026-03-29 02:30:00.123456' as t", "does not give back rows of the schema"),
+    ],
+)
+def test_e2_what_was_written_otherwise_is_refused(spark, store, output_root, file_format, columns, problem) -> None:
+    """E2: what Spark's writer has cut by itself cannot be seen in the file."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        frame = spark.sql(f"select {columns}")
+        with lease.publish("d", format=file_format, schema=frame.schema) as block:
+            frame.write.format(file_format).save(block.path)
+        return Complete()
+
+    [(_, message)] = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).errors
+    assert problem in message
+    assert "df.write.options(**block.options)" in message
+
+
+@pytest.mark.parametrize(("file_format", "column"), [("csv", "x binary"), ("json", "x map<int, string>")])
+def test_e2_types_that_a_format_cannot_give_back_are_refused_before_any_work(
+    spark, store, output_root, file_format: str, column: str
+) -> None:
+    """E2: bytes became the text of their numbers in CSV; JSON with such a map could not be read."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a"])
+
+    def main(spark, lease):
+        schema = spark.createDataFrame([], column).schema
+        with pytest.raises(InvalidInputError, match=r"does not give back\. Cast it to text, or publish as Parquet"):
+            lease.publish("d", format=file_format, schema=schema).__enter__()
+        return Complete()
+
+    assert drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).completed == 1
+
+
+def test_e2_plain_numbers_need_no_options(spark, store, run, rows) -> None:
+    """E2: nothing of them is lost, so nobody is asked for anything."""
+
+    def main(spark, lease):
+        frame = spark.sql("select 7 as n, 2.5D as x, cast(null as bigint) as z, ' p' as p")
+        with lease.publish("d", format="csv", schema=frame.schema) as block:
+            frame.write.partitionBy("p").csv(block.path)
+        return Complete()
+
+    run(main, keys=["a"])
+    assert rows() == [(7, 2.5, None, " p")]
+
+
+def test_e2_what_was_published_before_is_read_as_it_was_written(spark, store, run, rows, monkeypatch) -> None:
+    """E2: the options travel in the manifest: Spark's own for what was written with Spark's own."""
+    monkeypatch.setattr("airflow_coordination.spark.lease.text_options", lambda _, given, __: TextOptions(given, given))
+
+    def main(spark, lease):
+        frame = spark.sql("select 1 as n, timestamp'2026-01-01 10:00:00.123' as t, 'x' as v")
+        with lease.publish("d", format="csv", schema=frame.schema) as block:
+            frame.write.csv(block.path)
+        return Complete()
+
+    run(main, keys=["a"])
+    assert rows() == [(1, datetime.fromisoformat("2026-01-01 10:00:00.123"), "x")]
 
 
 def test_the_listing_setting_is_put_back(spark, run, rows) -> None:

@@ -21,6 +21,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.outputs import Attempt, Block, Manifest, OutputError, Reference, published_manifests
+from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete, list_files, normal_root, write_bytes
 from airflow_coordination.stores import open_store
@@ -110,7 +111,7 @@ def test_b8_a_manifest_that_nobody_could_read_is_not_written(attempt: Attempt, o
     block = attempt.open("clean")
     write(block.path, 3)
     with pytest.raises(OutputError) as caught:
-        attempt.finish(block, options=options)
+        attempt.finish(block, options=TextOptions(reading=options))
     assert problem in str(caught.value)
     assert not Path(block.path, "_manifest.json").exists()
 
@@ -141,7 +142,7 @@ def test_d9_a_manifest_asks_a_readers_spark_for_nothing_but_how_text_is_understo
     block = attempt.open("clean")
     write(block.path, 3)
     with pytest.raises(OutputError, match="would have a manifest that nobody can read: it asks for what is not read"):
-        attempt.finish(block, options=options, file_format=file_format)
+        attempt.finish(block, options=TextOptions(reading=options), file_format=file_format)
 
 
 UDT = {"type": "udt", "class": "a.B", "pyClass": "os.path.join", "serializedClass": "gASV", "sqlType": "long"}

@@ -1,0 +1,64 @@
+"""Rows and columns of a block's files that only reading them tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from airflow_coordination.outputs.attempts import Measured
+from airflow_coordination.outputs.errors import OutputError
+from airflow_coordination.outputs.exact_text import REMEDY, TextOptions
+from airflow_coordination.outputs.partition_values import values_in
+from airflow_coordination.outputs.schemas import without
+from airflow_coordination.spark.error_text import error_text
+from airflow_coordination.spark.paths import load
+
+TYPED_FORMATS: Final = frozenset({"orc", "avro"})
+"""Formats whose files hold types, other than Parquet, which is read without Spark."""
+_COLUMNS: Final = 100
+"""Columns in one expression: Spark's planner nests them, and its stack ends."""
+
+
+def measured(
+    spark: Any, file_format: str, options: TextOptions, schema: str | None, directory: str, paths: Sequence[str]
+) -> Measured:
+    """Read a block's files with Spark, as their readers will.
+
+    :param options: of the block.
+    :param schema: the one that was told: then every column is read, and a value that is not of it is an error.
+    :param paths: of the files, in ``directory``.
+    :raises OutputError: when the files do not give back rows of the schema that was told.
+    """
+    files = [f"{directory}/{path}" for path in paths]
+    reader = spark.read.format(file_format).options(**options.reading)
+    if not options.exact or schema is None:
+        frame = load(reader, files)
+        typed = frame.schema.json() if file_format in TYPED_FORMATS else None
+        return Measured(int(frame.count()), tuple(frame.columns), typed)
+    return _measured_exactly(reader, options, schema, directory, files)
+
+
+def _measured_exactly(reader: Any, options: TextOptions, schema: str, directory: str, files: Sequence[str]) -> Measured:
+    from pyspark.sql.types import StructType
+
+    columns = tuple(dict.fromkeys(name for file in files for name in values_in(file.removeprefix(f"{directory}/"))))
+    if "mode" not in {name.lower() for name in options.reading}:
+        reader = reader.option("mode", "FAILFAST")
+    frame = load(reader.schema(StructType.fromJson(json.loads(without(schema, columns)))), files)
+    try:
+        [found] = frame.agg(*_every_column(frame.columns)).collect()
+    except Exception as error:
+        if "MALFORMED" not in str(error):
+            raise
+        problem = f"does not give back rows of the schema that was told: {error_text(error).splitlines()[0][:300]}"
+        raise OutputError("publish with schema=…", directory, problem, REMEDY) from error
+    return Measured(int(found[0]), tuple(frame.columns))
+
+
+def _every_column(columns: Sequence[str]) -> list[Any]:
+    from pyspark.sql import functions as fn
+
+    quoted = ["`" + name.replace("`", "``") + "`" for name in columns]
+    parts = [", ".join(quoted[start : start + _COLUMNS]) for start in range(0, len(quoted), _COLUMNS)]
+    return [fn.expr("count(*)"), *(fn.expr(f"count({part})") for part in parts)]
