@@ -36,6 +36,7 @@ def object_listing(
     max_objects: int | None = None,
     max_bytes: int | None = None,
     lateness: timedelta | None = None,
+    full_scan_every: timedelta | None = None,
     client: Any = None,
     filesystem: Any = None,
 ) -> ObjectListing:
@@ -64,6 +65,10 @@ def object_listing(
     :param lateness: how long after the time it is stamped with an object may appear: the upload's duration (S3 stamps
         an upload in parts with its beginning) and differences of clocks. Objects alone: names so much older than the
         last scan are offered again (1 day). Groups: objects wait until they are so old (10 minutes).
+    :param full_scan_every: how often a scan looks at all objects, of whatever age, and makes partitions of those that
+        are in none: what came late by its time of writing, as replication and moves make it. That reads the source's
+        keys, so do not delete partitions whose objects stay. By default such objects are looked for once an hour,
+        counted and named in a warning.
     :param client: for S3: a boto3 client, an Airflow ``S3Hook``, or a function that returns one.
     :param filesystem: for other storages: an open fsspec file system, or a function that returns one.
     :raises InvalidInputError: for options that are wrong or contradict each other; the message names them.
@@ -85,7 +90,15 @@ def object_listing(
         selection,
         grouping,
         positive("lateness", lateness, zero=True) or timedelta(0),
+        _full_scans(full_scan_every, scan),
     )
+
+
+def _full_scans(every: timedelta | None, scan: object) -> timedelta | None:
+    if every is not None and scan == "once":
+        problem = "makes no sense with scan='once', which looks at all objects"
+        raise InvalidInputError("full_scan_every", every, problem, "Leave it out")
+    return positive("full_scan_every", every, zero=True)
 
 
 def _listing(where: object, client: Any, filesystem: Any) -> Listing:

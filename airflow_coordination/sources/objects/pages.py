@@ -11,6 +11,7 @@ from airflow_coordination.leases.supply import Supplied
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping, Planner, identifier
+from airflow_coordination.sources.objects.late import WHY, Late
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 from airflow_coordination.sources.objects.scan import LISTING, Scan
 from airflow_coordination.sources.objects.selection import Selection, listed
@@ -28,13 +29,14 @@ class Pages:
 
     :param state: the global state but for the scan; what it has under ``LISTING`` is kept beside the scan.
     :param left: counts what is left out.
+    :param late: looks for what came late.
     """
 
     def __init__(
-        self, listing: Listing, selection: Selection, state: Mapping[str, Any], scan: Scan, left: LeftOut
+        self, listing: Listing, selection: Selection, state: Mapping[str, Any], scan: Scan, left: LeftOut, late: Late
     ) -> None:
         self._listing, self._selection, self._state, self._scan = listing, selection, state, scan
-        self._left = left
+        self._left, self._late = left, late
         self.listed = self.taken = 0
         self.young = 0
         """How many objects wait because they are younger than the lateness."""
@@ -90,11 +92,23 @@ class Pages:
             return False
         if not self._selection.in_time(found, self._scan.since, self._scan.until):
             self.young += self._waits(found)
-            return False
+            if not self._came_late(found):
+                return False
         no_work = self._selection.why_no_work(found)
         if no_work:
             self._left.no_work(found.key, no_work)
         return no_work is None
+
+    def _came_late(self, found: StoredObject) -> bool:
+        """Tell whether an object that is passed over for its age is taken all the same; otherwise count a new one."""
+        scan = self._scan
+        if scan.since is None or not self._selection.in_time(found, scan.first, scan.since):
+            return False
+        if self._selection.why_no_work(found) or not self._late.is_new(found.key):
+            return False
+        if not self._late.takes:
+            self._left.no_work(found.key, WHY)
+        return self._late.takes
 
     def _waits(self, found: StoredObject) -> bool:
         return self._scan.until is not None and self._selection.in_time(found, self._scan.until, None)

@@ -12,9 +12,10 @@ from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.leases.supply import SourceView, Supplied
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping
+from airflow_coordination.sources.objects.late import Late
 from airflow_coordination.sources.objects.listing import Listing
 from airflow_coordination.sources.objects.pages import Pages
 from airflow_coordination.sources.objects.remaining import kept, look_again, without
@@ -54,12 +55,20 @@ class ObjectListing:
     selection: Selection
     grouping: Grouping | None
     lateness: timedelta
+    full_scan_every: timedelta | None = None
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
         if self.listing.bucket in RESERVED:
             problem = "is the name of something else in the global state"
             raise InvalidInputError("where", self.listing.bucket, problem, "Use another bucket or directory")
+
+    def supply(self, state: Mapping[str, Any], view: SourceView) -> Iterator[Supplied]:
+        """Do what a call does, and look in the source's partitions for what came late by its time of writing.
+
+        :param view: the source's partitions.
+        """
+        return self._run(state, view)
 
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
         """Yield the partitions of the scan that is under way or due, with checkpoints between them.
@@ -71,21 +80,26 @@ class ObjectListing:
             one object can be no partition.
         :raises ProgressStateError: when the state cannot be read.
         """
+        return self._run(state, None)
+
+    def _run(self, state: Mapping[str, Any], view: SourceView | None) -> Iterator[Supplied]:
         known, left = self._known(state), LeftOut(self.name, "objects")
         scan = unfinished_scan(known) or self._begun(known)
+        late = Late.of(view, self.listing, known, self.full_scan_every, self.clock.now())
         if scan is not None:
-            pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan, left)
+            pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan, left, late)
             yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
             self._report(scan, pages)
         look_again(known, self.listing, left)
-        yield from self._remembered(known, scan, left, unlisted=scan is not None and pages.unlisted)
+        yield from self._remembered(known, scan, left, late, unlisted=scan is not None and pages.unlisted)
         left.finish(_REMEDY)
 
     def _remembered(
-        self, known: Mapping[str, Any], scan: Scan | None, left: LeftOut, *, unlisted: bool
+        self, known: Mapping[str, Any], scan: Scan | None, left: LeftOut, late: Late, *, unlisted: bool
     ) -> Iterator[Supplied]:
         """Yield the global state after the run; a scan of objects alone that has not seen all begins again."""
         names = kept([name for name in left.names if not name.endswith("/")])
+        looked = late.document(known, self.clock.now())
         if scan is None:
             after = {**known, LISTING: {**without(remembered(known, LISTING)), **names}} if LISTING in known else known
             if after != known:
@@ -94,7 +108,7 @@ class ObjectListing:
             yield Checkpoint({**known, LISTING: {**self._marks(), **scan.at("").document()}})
         else:
             finished = self._finished(known, scan)
-            yield Checkpoint({**finished, LISTING: {**finished[LISTING], **names}})
+            yield Checkpoint({**finished, LISTING: {**finished[LISTING], **looked, **names}})
 
     @property
     def name(self) -> str:
