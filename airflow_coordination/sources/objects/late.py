@@ -24,8 +24,8 @@ from airflow_coordination.sources.schedule import moment, written
 LOOK_EVERY: Final = timedelta(hours=1)
 """How often the partitions are compared with what is passed over, where nobody asks for a full scan."""
 WHY: Final = (
-    "are older than what this scan looks at, and in no partition: they came late by their time of writing, "
-    "or their partitions were deleted. full_scan_every= reads such objects"
+    "are older than what this scan looks at and in no partition (they came late by their time of writing, or their "
+    "partitions were deleted; full_scan_every= takes such objects)"
 )
 _LOOKED: Final = "looked"
 

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,9 +17,16 @@ from sqlalchemy.pool import NullPool
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError, wrapped
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind, kind_of
 
 _ACTION = "read a key column"
+_TRIES = 100
+"""So many odd keys side by side are passed by."""
+_ODD = (InvalidInputError, ValueError, sa.exc.DataError)
+"""What one odd value raises when it is read or written down."""
+_NUMBERS = ("integer", "decimal")
+_FAR, _MUCH_FARTHER = 1_000_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +81,74 @@ class KeyColumn:
         with self._connected() as connection:
             return int(connection.execute(inside).scalar_one())
 
-    def top(self, kind: KeyKind, after: Any) -> Any:
-        """Return the greatest key above ``after`` as JSON, ``None`` when there is none."""
-        key = self._key(kind)
-        greatest = self._inside(sa.select(key), kind, after, None).order_by(key.desc()).limit(1)
-        with self._connected() as connection:
-            value = connection.execute(greatest).scalar()
-        return None if value is None else kind.bound(value)
+    def top(self, kind: KeyKind, after: Any, now: datetime, left: LeftOut) -> Any:
+        """Return the greatest key above ``after`` that may bound a range, as JSON, ``None`` when there is none.
 
-    def bounds(self, kind: KeyKind, after: Any, top: Any, rows: int, most: int) -> tuple[list[Any], bool]:
+        A key that no row may come after is no bound: a time that is not yet, a number far beyond all others, a value
+        that is none of its column's kind. Its row waits, and is counted.
+
+        :param now: the present.
+        :param left: counts such rows.
+        """
+        key = self._key(kind)
+        present = kind.present(now)
+        with self._connected() as connection:
+            greatest = self._inside(sa.select(key), kind, after, None)
+            if present is not None:
+                self._say_what_is_ahead(connection, greatest.where(key > present), left)
+                greatest = greatest.where(key <= present)
+            found = self._greatest(connection, greatest, kind, left)
+            if not found or kind.name not in _NUMBERS:
+                return found[0] if found else None
+            return self._near(connection, found, kind, after, left)
+
+    def _greatest(self, connection: Connection, query: sa.Select[Any], kind: KeyKind, left: LeftOut) -> list[Any]:
+        """Return the greatest key that can bound a range, as JSON, of numbers the two greatest different ones.
+
+        Rows whose key cannot are work that is left out: no later row would be seen after them.
+        """
+        key = self._key(kind)
+        query = query.order_by(key.desc()).limit(1)
+        found: list[Any] = []
+        odd = 0
+        while odd < _TRIES and len(found) < (2 if kind.name in _NUMBERS else 1):
+            try:
+                value = connection.execute(query.offset(odd)).scalar()
+                if value is None:
+                    break
+                found.append(kind.bound(value))
+                query, odd = query.where(key < value), 0
+            except _ODD as error:
+                odd += 1
+                left.failed(self.name, error)
+        return found
+
+    def _near(self, connection: Connection, found: list[Any], kind: KeyKind, after: Any, left: LeftOut) -> Any:
+        """Return the greatest key, or the one before it where that one is far beyond all others."""
+        below = found[1] if len(found) == 2 else after
+        key = self._key(kind)
+        least = connection.execute(
+            sa.select(key)
+            .select_from(sa.table(self.table, schema=self.schema))
+            .where(key.is_not(None))
+            .order_by(key)
+            .limit(1)
+        ).scalar()
+        if below is None or least is None or not _is_far(kind.read(found[0]), kind.read(below), least):
+            return found[0]
+        left.no_work(found[0], "are far beyond all other keys and wait, because no later row would be seen after them")
+        return found[1] if len(found) == 2 else None
+
+    def _say_what_is_ahead(self, connection: Connection, ahead: sa.Select[Any], left: LeftOut) -> None:
+        key = ahead.selected_columns[0]
+        for value in connection.execute(ahead.order_by(key.desc()).limit(_TRIES)).scalars():
+            left.no_work(
+                str(value), "are times that are not yet and wait, because no later row would be seen after them"
+            )
+
+    def bounds(
+        self, kind: KeyKind, after: Any, top: Any, rows: int, most: int, left: LeftOut
+    ) -> tuple[list[Any], bool]:
         """Return the upper bounds of the next ranges, and whether the last of them ends at ``top``.
 
         A range holds ``rows`` rows, and more where many have the same key.
@@ -88,11 +156,12 @@ class KeyColumn:
         :param after: the last bound there is, as JSON; ``None`` for the beginning.
         :param top: the last key that is wanted, as JSON; ``None`` for no end: the last range is open then.
         :param most: return so many bounds at most.
+        :param left: counts rows whose key can bound no range; they lie inside of one.
         """
         found: list[Any] = []
         with self._connected() as connection:
             while len(found) < most:
-                bound = self._next(connection, kind, after, top, rows)
+                bound = self._next(connection, kind, after, top, rows, left)
                 if bound is None:
                     return [*found, top], True
                 if bound == after:
@@ -102,12 +171,27 @@ class KeyColumn:
                 after = bound
         return found, False
 
-    def _next(self, connection: Connection, kind: KeyKind, after: Any, top: Any, rows: int) -> Any:
-        """Return the key of the last row of a range, ``None`` when no row comes after it."""
+    def _next(self, connection: Connection, kind: KeyKind, after: Any, top: Any, rows: int, left: LeftOut) -> Any:
+        """Return the key of the last row of a range, ``None`` when no row comes after it.
+
+        Where that key can bound no range, the range goes on to the first one that can.
+        """
         key = self._key(kind)
-        query = self._inside(sa.select(key), kind, after, top).order_by(key).limit(2).offset(rows - 1)
-        last = connection.execute(query).scalars().all()
-        return kind.bound(last[0]) if len(last) == 2 else None
+        query = self._inside(sa.select(key), kind, after, top).order_by(key)
+        odd: list[Exception] = []
+        while len(odd) < _TRIES:
+            try:
+                last = connection.execute(query.limit(2).offset(rows - 1 + len(odd))).scalars().all()
+                if len(last) < 2 and len(odd) >= rows and after is None:
+                    raise odd[0]  # no key so far can bound a range, so it is the column that cannot
+                return kind.bound(last[0]) if len(last) == 2 else None
+            except _ODD as error:
+                if error in odd:
+                    raise
+                left.no_work(f"{self.name}: {error}", "can bound no range, and lie inside of one")
+                odd.append(error)
+        problem = f"has {_TRIES} keys in a row that can bound no range"
+        raise SourceError(_ACTION, self.name, problem, "Use another key column") from odd[0]
 
     def _inside(self, query: sa.Select[Any], kind: KeyKind, after: Any, top: Any) -> sa.Select[Any]:
         key = self._key(kind)
@@ -130,3 +214,9 @@ class KeyColumn:
                 database = sa.create_engine(database, poolclass=NullPool)
             with database.connect() if isinstance(database, Engine) else database as connection:
                 yield connection
+
+
+def _is_far(greatest: int | Decimal, below: int | Decimal, least: int | Decimal) -> bool:
+    """Tell whether a number lies so far beyond the others that it counts nothing: 2147483647 after 1, 2, 3."""
+    span = below - least
+    return span > 0 and greatest - below > max(_FAR, _MUCH_FARTHER * span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
@@ -34,6 +34,8 @@ class KeyKind:
     sql: types.TypeEngine[Any]
     written: Callable[[Any], Any]
     read: Callable[[Any], Any]
+    present: Callable[[datetime], Any] = lambda now: None
+    """The greatest key that is not of the future; ``None`` where keys are no times."""
 
     def bound(self, value: object) -> Any:
         """Return a value of the column as JSON.
@@ -55,15 +57,31 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+def _utc_clock(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(tzinfo=None)
+
+
+def _last_day(now: datetime) -> date:
+    """Return the day that it is where it is latest, so that nobody's today is taken for tomorrow."""
+    return (now.astimezone(UTC) + timedelta(hours=14)).date()
+
+
 KINDS: Final = {
     kind.name: kind
     for kind in (
         KeyKind("integer", int, types.BigInteger(), _as_it_is, _as_it_is),
         KeyKind("text", str, types.String(), _as_it_is, _as_it_is),
         KeyKind("decimal", Decimal, types.Numeric(), str, Decimal),
-        KeyKind("date", date, types.Date(), date.isoformat, date.fromisoformat),
-        KeyKind("timestamp", datetime, types.DateTime(), datetime.isoformat, datetime.fromisoformat),
-        KeyKind("timestamptz", datetime, types.DateTime(timezone=True), datetime.isoformat, datetime.fromisoformat),
+        KeyKind("date", date, types.Date(), date.isoformat, date.fromisoformat, _last_day),
+        KeyKind("timestamp", datetime, types.DateTime(), datetime.isoformat, datetime.fromisoformat, _utc_clock),
+        KeyKind(
+            "timestamptz",
+            datetime,
+            types.DateTime(timezone=True),
+            datetime.isoformat,
+            datetime.fromisoformat,
+            _as_it_is,
+        ),
         KeyKind("uuid", UUID, types.Uuid(), str, UUID),
     )
 }

@@ -29,6 +29,7 @@ def sql_ranges(
     partitions: int | None = None,
     append_only: bool = False,
     lateness: timedelta = LATENESS,
+    utc: bool = False,
 ) -> SqlRanges:
     """Return a supplier that makes partitions of a table's rows, each row in exactly one.
 
@@ -47,6 +48,10 @@ def sql_ranges(
     :param lateness: with ``append_only``: how long after its key was given a row may still be uncommitted. A key
         becomes a bound only when it was the greatest this long ago. Keys must grow: a row that comes later than that
         with a key below the last bound is not seen.
+        A key is no bound either as long as it is a time that is not yet, or a number far beyond all others (9999-12-31,
+        2147483647): its row waits and is named in the log.
+    :param utc: with ``append_only`` and a column of times without a zone: they are written in UTC. Local times are
+        refused, because they come twice where a clock is put back.
     :raises InvalidInputError: for options that are wrong or contradict each other; the message names them.
     """
     _check_size(rows, partitions)
@@ -55,7 +60,7 @@ def sql_ranges(
             _check_name(name, text)
     _check_database(database)
     late = positive("lateness", lateness, zero=True) or timedelta(0)
-    return SqlRanges(KeyColumn(database, table, column, schema), rows, partitions, append_only, late)
+    return SqlRanges(KeyColumn(database, table, column, schema), rows, partitions, append_only, late, utc)
 
 
 def _check_size(rows: object, partitions: object) -> None:

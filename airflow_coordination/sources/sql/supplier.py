@@ -12,6 +12,7 @@ from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
 from airflow_coordination.sources.schedule import Schedule, moment, written
 from airflow_coordination.sources.sql.key_column import KeyColumn
@@ -35,6 +36,7 @@ class SqlRanges:
     partitions: int | None
     append_only: bool
     lateness: timedelta
+    utc: bool = False
     clock: Clock = field(default_factory=SystemClock)
 
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
@@ -44,19 +46,24 @@ class SqlRanges:
         :raises InvalidInputError: when the table or column is not what the options say.
         :raises ProgressStateError: when the state cannot be read.
         """
-        marks = self._marks(state)
+        marks, left = self._marks(state), LeftOut(self.key.name, "keys")
         found = unfinished_pass(marks)
         if found is None:
-            marks, found = self._begun(marks)
-        if found is None:
-            if marks != state.get(RANGES):
-                yield Checkpoint({**state, RANGES: marks})
-            return
+            marks, found = self._begun(marks, left)
+        if found is not None:
+            yield from self._pass(state, marks, found, left)
+        elif marks != state.get(RANGES):
+            yield Checkpoint({**state, RANGES: marks})
+        left.finish("All other rows are in partitions. Mend these keys")
+
+    def _pass(
+        self, state: Mapping[str, Any], marks: Mapping[str, Any], found: RangePass, left: LeftOut
+    ) -> Iterator[Supplied]:
 
         def saved(step: RangePass) -> Checkpoint:
             return Checkpoint({**state, RANGES: {**marks, UNDER_WAY: step.document()}})
 
-        yield from planned_pass(found, self._steps(found), identifier, saved)
+        yield from planned_pass(found, self._steps(found, left), identifier, saved)
         done = {name: value for name, value in marks.items() if name != UNDER_WAY} | {"done": found.top}
         yield Checkpoint({**state, **self._schedule.after_scan(state, self.clock.now()), RANGES: done})
 
@@ -64,9 +71,9 @@ class SqlRanges:
     def _schedule(self) -> Schedule:
         return Schedule(timedelta(0) if self.append_only else None)
 
-    def _steps(self, step: RangePass) -> Iterator[RangePass]:
+    def _steps(self, step: RangePass, left: LeftOut) -> Iterator[RangePass]:
         while not step.end:
-            bounds, end = self.key.bounds(KINDS[step.kind], step.after, step.top, step.rows, RANGES_PER_PLAN)
+            bounds, end = self.key.bounds(KINDS[step.kind], step.after, step.top, step.rows, RANGES_PER_PLAN, left)
             step = step.planned(self._where(), bounds, end)
             yield step
 
@@ -86,7 +93,7 @@ class SqlRanges:
             raise InvalidInputError("table", self.key.name, problem, "Restore it, or give the source a new name")
         return {**found, "of": digest}
 
-    def _begun(self, marks: dict[str, Any]) -> tuple[dict[str, Any], RangePass | None]:
+    def _begun(self, marks: dict[str, Any], left: LeftOut) -> tuple[dict[str, Any], RangePass | None]:
         """Return the new record, and the pass that is due, ``None`` when none is."""
         if not self.append_only and "done" in marks:
             log.info("%s is divided already; its last partition has no upper bound.", self.key.name)
@@ -97,28 +104,52 @@ class SqlRanges:
             raise InvalidInputError("column", self.key.name, problem, "Give the source a new name")
         top = None
         if self.append_only:
-            marks, top = self._settled(marks, kind)
+            self._check_zone(kind)
+            marks, top = self._settled(marks, kind, left)
             if top is None:
                 return marks, None
         done = marks.get("done")
         return marks, RangePass(kind.name, self._rows(kind, done, top), done is None, done, top)
+
+    def _check_zone(self, kind: KeyKind) -> None:
+        """Refuse local times: where a clock is put back, an hour's keys come again below the last bound.
+
+        :raises InvalidInputError: when the column holds times without a zone, and nobody has said that they are of UTC.
+        """
+        if kind.name == "timestamp" and not self.utc:
+            problem = (
+                "holds times without a zone. Local ones come twice where a clock is put back, and are not seen then"
+            )
+            remedy = (
+                "Give utc=True if they are written in UTC; otherwise use a column of times with a zone, or a sequence"
+            )
+            raise InvalidInputError("column", self.key.name, problem, remedy)
 
     def _rows(self, kind: KeyKind, after: Any, top: Any) -> int:
         if self.rows is not None:
             return self.rows
         return max(1, -(-self.key.count(kind, after, top) // (self.partitions or 1)))
 
-    def _settled(self, marks: dict[str, Any], kind: KeyKind) -> tuple[dict[str, Any], Any]:
+    def _is_ahead(self, kind: KeyKind, bound: Any) -> bool:
+        """Tell whether a bound is a time that is not yet: older code has taken such."""
+        present = kind.present(self.clock.now())
+        return bound is not None and present is not None and bool(kind.read(bound) > present)
+
+    def _settled(self, marks: dict[str, Any], kind: KeyKind, left: LeftOut) -> tuple[dict[str, Any], Any]:
         """Return the new record, and the greatest key above which alone rows may still be uncommitted."""
         others = {name: value for name, value in marks.items() if name != "seen"}
         seen, top = marks.get("seen"), None
+        if self._is_ahead(kind, marks.get("done")):
+            log.warning("%s: its last bound %s is not yet: no row is seen before then.", self.key.name, marks["done"])
+        if seen and self._is_ahead(kind, seen["top"]):
+            seen = None
         if self.lateness and seen:
             seen_at = moment(seen, "at")
             if seen_at is None or self.clock.now() - seen_at < self.lateness:
                 log.info("%s: new rows wait until they are seen for %s; see lateness.", self.key.name, self.lateness)
                 return marks, None
             top = seen["top"]
-        latest = self.key.top(kind, marks.get("done") if top is None else top)
+        latest = self.key.top(kind, marks.get("done") if top is None else top, self.clock.now(), left)
         if latest is None:
             log.info("%s: there are no newer rows.", self.key.name)
             return others, top

@@ -450,3 +450,83 @@ def test_values_are_written_so_that_they_come_back():
         assert KINDS[name].read(KINDS[name].bound(value)) == value
     assert kind_of(sa.DateTime(timezone=True)).name == "timestamptz"
     assert kind_of(sa.Numeric(38, 0)).name == "decimal"
+
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def local(day):
+    return datetime.fromisoformat(f"2026-01-{day:02}")
+
+
+def rows_of(table, payloads):
+    return sorted(row for payload in payloads for row in table.select(payload))
+
+
+@pytest.mark.parametrize(
+    ("key_type", "keys", "ahead", "later"),
+    [
+        (sa.Date, [date(2026, 1, day) for day in (1, 2, 3)], date(9999, 12, 31), [date(2026, 1, 4), date(2026, 1, 5)]),
+        (sa.DateTime, [local(1), local(2)], local(1).replace(year=9999), [local(3)]),
+        (sa.BigInteger, [1, 2, 3], 2**31 - 1, [4, 5]),
+        (sa.Numeric(20, 0), [Decimal(1), Decimal(2), Decimal(3)], Decimal(10**15), [Decimal(4)]),
+    ],
+    ids=["date", "time", "integer", "decimal"],
+)
+def test_d12_a_key_far_ahead_is_no_bound_and_said(key_type, keys, ahead, later, caplog):
+    table = Table(key_type)
+    table.add(*keys, ahead)
+    supplier = table.supplier(rows=2, append_only=True, lateness=ALWAYS, utc=True, clock=FakeClock(NOW))
+    first, state = run(supplier)
+    assert rows_of(table, first) == keys
+    assert "1 keys are " in caplog.text
+    assert "and wait, because no later row would be seen after them" in caplog.text
+    table.add(*later)
+    assert rows_of(table, run(supplier, state)[0]) == later
+
+
+def test_d12_a_sequence_that_goes_on_far_away_is_followed():
+    table, state = Table(), {}
+    supplier = table.supplier(rows=2, append_only=True, lateness=ALWAYS)
+    seen = []
+    for keys in ([1, 2, 3], [10**9], [10**9 + 1], [10**9 + 2]):
+        table.add(*keys)
+        payloads, state = run(supplier, state)
+        seen += rows_of(table, payloads)
+    assert seen == [1, 2, 3, 10**9, 10**9 + 1, 10**9 + 2]
+
+
+def test_e4_a_growing_table_of_local_times_is_refused():
+    table = Table(sa.DateTime)
+    table.add(local(25))
+    with pytest.raises(
+        InvalidInputError, match=r"holds times without a zone.*Give utc=True if they are written in UTC"
+    ):
+        run(table.supplier(rows=2, append_only=True, lateness=ALWAYS))
+    assert run(table.supplier(rows=2))[0], "a table that is divided once has no last bound"
+
+
+@pytest.mark.parametrize("place", [0, 50, 100])
+def test_source_s2_an_odd_key_among_a_hundred_lies_inside_of_a_range(place, caplog):
+    table = Table(sa.Text)
+    good = [f"{number:03}" for number in range(100)]
+    odd = (good[place - 1] if place else "") + "0" * 2000
+    table.add(*good, odd)
+    payloads, _ = run(table.supplier(rows=1))
+    assert rows_of(table, payloads) == sorted([*good, odd])
+    assert len(payloads) == (101 if place == 100 else 100)
+    if place < 100:
+        assert "1 keys can bound no range, and lie inside of one" in caplog.text
+
+
+def test_source_s2_an_odd_greatest_key_of_a_growing_table_fails_when_the_others_are_done():
+    table = Table()
+    table.add(*range(100))
+    with table.engine.begin() as connection:
+        connection.execute(sa.text("INSERT INTO flights (id) VALUES ('odd')"))
+    one = SourceCoordinator(InMemoryStore(), "s", "me")
+    supplier = table.supplier(rows=10, append_only=True, lateness=ALWAYS)
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match=r"column='odd': holds a str, though it is of kind integer"):
+            one.run_supplier(supplier)
+        assert rows_of(table, [each.payload for each in one.partitions()]) == list(range(100))
