@@ -33,20 +33,23 @@ from airflow_coordination.outputs.storage import (
     write_bytes,
 )
 from airflow_coordination.outputs.trails import is_due, write_trail
+from airflow_coordination.outputs.zones import check_times
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The rows and types of files that only reading them tells.
 
-    :param rows: their number.
+    :param rows: their number, ``None`` where the files tell it themselves.
     :param columns: their names, without partition columns.
     :param schema: Spark's JSON text of it where the files hold types, ``None`` where they are guessed (JSON, CSV).
+    :param zone: the writer's time zone, if partition columns are times, or look like them.
     """
 
-    rows: int
+    rows: int | None
     columns: tuple[str, ...] = ()
     schema: str | None = None
+    zone: str | None = None
 
 
 Measure = Callable[[str, Sequence[str]], Measured]
@@ -157,15 +160,17 @@ class Attempt:
             fence=str(self.fence),
             directory=block.path,
             files=tuple(files),
-            rows=measured.rows if measured else sum(file.rows or 0 for file in files),
+            rows=_rows(measured, files),
             format=file_format,
             options=dict(options.reading) if options else {},
             follows=follows,
             schema=schema,
+            zone=measured.zone if measured else None,
         )
         check_something_written(manifest, [file.path for file in listed], allow_empty=allow_empty)
         check_names(manifest, [file.path for file in listed], measured.columns if measured else ())
         check_told(manifest)
+        check_times(manifest)
         if accept is not None:
             accept(manifest, self._finished)
         check_can_be_read(manifest)
@@ -205,3 +210,8 @@ class Attempt:
             remedy = "Write Parquet into block.path, or name the format: lease.publish(…, format=…)"
             raise OutputError(what, address, str(error), remedy) from error
         return DataFile(file.path, file.size, footer.rows, footer.schema)
+
+
+def _rows(measured: Measured | None, files: Sequence[DataFile]) -> int:
+    told = measured.rows if measured else None
+    return sum(file.rows or 0 for file in files) if told is None else told

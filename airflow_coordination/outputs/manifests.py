@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +18,9 @@ from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_
 from airflow_coordination.outputs.schemas import check_schema
 from airflow_coordination.outputs.storage import Content, join, parent, scheme_of
 
-FIRST_VERSION, VERSION = 1, 2
-"""2 has the schema that a publisher told. Without one, 1 is written, which the version before reads, too."""
+FIRST_VERSION, WITH_SCHEMA, VERSION = 1, 2, 3
+"""2 has the schema that a publisher told, 3 a zone of times. Without them, 1 is written, which all versions read."""
+_ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,64}")
 MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
 REPUBLISH = "Reset the partition to publish its output again, in a format and with options that readers know"
 RESTORE = "Restore the file from a backup, or reset the partition to produce its output again"
@@ -63,6 +65,7 @@ class Manifest:
     :param options: options for a reader of that format.
     :param follows: the manifest that this one adds to.
     :param schema: the whole schema, partition columns included, as Spark's JSON text, if the publisher told it.
+    :param zone: the time zone of its writer, where partition columns are local times, or look like them.
     """
 
     source: str
@@ -76,6 +79,7 @@ class Manifest:
     options: Mapping[str, str] = field(default_factory=dict)
     follows: Reference | None = None
     schema: str | None = None
+    zone: str | None = None
 
     @property
     def address(self) -> str:
@@ -90,7 +94,7 @@ class Manifest:
         """Return the manifest as it is stored."""
         schemas = list(dict.fromkeys(file.schema for file in self.files))
         fields: dict[str, Any] = {
-            "version": VERSION if self.schema else FIRST_VERSION,
+            "version": VERSION if self.zone else WITH_SCHEMA if self.schema else FIRST_VERSION,
             "source": self.source,
             "key": self.key,
             "dataset": self.dataset,
@@ -103,6 +107,7 @@ class Manifest:
             "files": [[file.path, file.size, file.rows, schemas.index(file.schema)] for file in self.files],
         }
         fields |= {"schema": self.schema} if self.schema else {}
+        fields |= {"zone": self.zone} if self.zone else {}
         content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
@@ -119,7 +124,7 @@ class Manifest:
         """
         try:
             fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
-            if fields.pop("version") not in (FIRST_VERSION, VERSION):
+            if fields.pop("version") not in (FIRST_VERSION, WITH_SCHEMA, VERSION):
                 raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
             manifest = _from_fields(fields, parent(address))
         except InvalidInputError as error:
@@ -153,6 +158,7 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
         files=tuple(_file(schemas, *file) for file in fields.pop("files")),
         follows=Reference(*map(_text, follows)) if follows else None,
         schema=_schemas([fields.pop("schema", None)])[0],
+        zone=_zone(fields.pop("zone", None)),
         rows=_count(fields.pop("rows")),
         source=_text(fields.pop("source")),
         key=_text(fields.pop("key")),
@@ -172,6 +178,12 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{shown(value)} is no text")
     return value
+
+
+def _zone(value: object) -> str | None:
+    if value is not None and not _ZONE.fullmatch(_text(value)):
+        raise ValueError(f"{shown(value)} is no time zone")
+    return None if value is None else _text(value)
 
 
 def _count(value: object) -> int:

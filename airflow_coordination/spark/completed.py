@@ -80,7 +80,7 @@ def read_completed(
         check_types(manifests)
     check_published(manifests, rows=verify == "rows")
     _prepare(spark, manifests)
-    partitioned_by = partition_types(manifests)
+    partitioned_by = partition_types(manifests, spark.conf.get("spark.sql.session.timeZone"))
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
         frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]

@@ -10,9 +10,10 @@ from typing import Any, Final
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.outputs.partition_values import inferred, values_in
+from airflow_coordination.outputs.partition_values import values_in
 from airflow_coordination.outputs.schemas import DatasetTypes, types, without
 from airflow_coordination.outputs.storage import join, parent
+from airflow_coordination.outputs.zones import kind_of
 from airflow_coordination.spark.paths import load, spark_path
 
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
@@ -27,6 +28,7 @@ class FileKind:
     :param options: options for Spark's reader, as JSON text.
     :param schema: of their rows without partition columns, ``None`` if Spark has to look.
     :param columns: their partition columns.
+    :param zone: the time zone of local times in them, ``None`` for the session's own.
     :param root: the directory from which Spark looks for partition columns, if there are any.
     """
 
@@ -34,6 +36,7 @@ class FileKind:
     options: str
     schema: str | None
     columns: tuple[str, ...]
+    zone: str | None
     root: str | None
 
 
@@ -68,7 +71,8 @@ def _kind(manifest: Manifest, file: DataFile) -> FileKind:
     columns = tuple(values_in(file.path))
     schema = file.schema or (without(manifest.schema, columns) if manifest.schema else None)
     options = json.dumps(dict(manifest.options), sort_keys=True)
-    return FileKind(manifest.format, options, schema, columns, root_of(manifest) if columns else None)
+    zone = manifest.zone if columns else None
+    return FileKind(manifest.format, options, schema, columns, zone, root_of(manifest) if columns else None)
 
 
 def check_types(manifests: Iterable[Manifest]) -> None:
@@ -90,23 +94,26 @@ def check_types(manifests: Iterable[Manifest]) -> None:
             seen.add(schema, manifest.key)
 
 
-def partition_types(manifests: Sequence[Manifest]) -> dict[str, Any]:
+def partition_types(manifests: Sequence[Manifest], own_zone: str | None = None) -> dict[str, Any]:
     """Return the type of each partition column: the one that all told, or the narrowest that keeps all values.
 
     Spark alone would look at each scan by itself, and make a number of the text ``01234``. So would a type that only
     some have told: it says nothing of what the others wrote.
+
+    :param own_zone: the zone in which times are read whose writer's zone is not known.
     """
-    texts: dict[str, set[str]] = {}
+    texts: dict[str, set[tuple[str, str | None]]] = {}
     told: dict[str, list[Any]] = {}
     for manifest in manifests:
         kinds: dict[str, Any] = {}
         for schema in manifest.schemas():
             kinds |= types(schema)
-        here = [values_in(file.path) for file in manifest.files]
+        here, zone = [values_in(file.path) for file in manifest.files], manifest.zone or own_zone
         for name in dict.fromkeys(name for values in here for name in values):
-            texts.setdefault(name, set()).update(found for each in here if (found := each.get(name)) is not None)
+            found = [each[name] for each in here if name in each]
+            texts.setdefault(name, set()).update((text, zone) for text in found if text is not None)
             told.setdefault(name, []).append(kinds.get(name))
-    return {name: _agreed(told[name]) or inferred(found) for name, found in texts.items()}
+    return {name: _agreed(told[name]) or kind_of(found) for name, found in texts.items()}
 
 
 def _agreed(told: Sequence[Any]) -> Any:
@@ -129,6 +136,8 @@ def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
 
 def _reader(spark: Any, kind: FileKind, schema: str | None = None) -> Any:
     reader = spark.read.format(kind.format).options(**json.loads(kind.options), **STRICT)
+    if kind.zone:
+        reader = reader.option("timeZone", kind.zone)
     if schema or kind.schema:
         from pyspark.sql.types import StructType
 

@@ -224,7 +224,7 @@ class PartitionLease:
                     follows=follows,
                     file_format=format,
                     options=how,
-                    measure=self._measure(format, how, told) if self._measure and format != "parquet" else None,
+                    measure=self._measure(format, how, told) if self._measure else None,
                     allow_empty=allow_empty,
                     schema=told,
                     accept=None if allow_lossy else self._compatibility.check,

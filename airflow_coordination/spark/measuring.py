@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from airflow_coordination.outputs.attempts import Measured
@@ -11,6 +12,7 @@ from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.exact_text import REMEDY, TextOptions
 from airflow_coordination.outputs.partition_values import values_in
 from airflow_coordination.outputs.schemas import without
+from airflow_coordination.outputs.zones import times_in
 from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.paths import load
 
@@ -23,13 +25,27 @@ _COLUMNS: Final = 100
 def measured(
     spark: Any, file_format: str, options: TextOptions, schema: str | None, directory: str, paths: Sequence[str]
 ) -> Measured:
-    """Read a block's files with Spark, as their readers will.
+    """Read a block's files with Spark, as their readers will; of Parquet only what the files themselves do not tell.
 
     :param options: of the block.
     :param schema: the one that was told: then every column is read, and a value that is not of it is an error.
     :param paths: of the files, in ``directory``.
     :raises OutputError: when the files do not give back rows of the schema that was told.
     """
+    zone = _zone(spark, options) if times_in(paths, schema) else None
+    if file_format == "parquet":
+        return Measured(None, zone=zone)
+    return replace(_read(spark, file_format, options, schema, directory, paths), zone=zone)
+
+
+def _zone(spark: Any, options: TextOptions) -> str:
+    given = {name.lower(): value for name, value in options.writing.items()}
+    return str(given.get("timezone") or spark.conf.get("spark.sql.session.timeZone"))
+
+
+def _read(
+    spark: Any, file_format: str, options: TextOptions, schema: str | None, directory: str, paths: Sequence[str]
+) -> Measured:
     files = [f"{directory}/{path}" for path in paths]
     reader = spark.read.format(file_format).options(**options.reading)
     if not options.exact or schema is None:

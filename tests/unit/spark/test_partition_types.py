@@ -11,7 +11,9 @@ from airflow_coordination.spark.file_scans import partition_types
 def block(value, kind=None):
     field = {"name": "p", "type": kind, "nullable": True, "metadata": {}}
     schemas = [json.dumps({"type": "struct", "fields": [field]})] if kind else []
-    return SimpleNamespace(schemas=lambda: schemas, files=[SimpleNamespace(path=f"p={value}/part-0.parquet")])
+    return SimpleNamespace(
+        schemas=lambda: schemas, zone=None, files=[SimpleNamespace(path=f"p={value}/part-0.parquet")]
+    )
 
 
 @pytest.mark.parametrize(
