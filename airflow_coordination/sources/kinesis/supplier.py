@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,10 +17,12 @@ from airflow_coordination.sources.kinesis.listing import connect, find, list_sha
 from airflow_coordination.sources.kinesis.memory import Memory
 from airflow_coordination.sources.kinesis.removal import remove
 from airflow_coordination.sources.kinesis.sync import Care, Sync
+from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.streams import CONFIDENCE, InconsistentListingError, Position
 from airflow_coordination.streams.kinesis import Stream, initial_position
 
-log = logging.getLogger(__name__)
+_OF_A_STREAM = (SourceError, InconsistentListingError, InvalidInputError, LookupError, TypeError, ValueError)
+"""What one stream may raise, odd answers among it; an error of the store is everybody's."""
 Streams = Sequence[str] | Callable[[], Sequence[str]]
 
 
@@ -76,7 +77,7 @@ class KinesisShards:
     def supply(self, state: Mapping[str, Any], view: SourceView) -> Iterator[Supplied]:
         """Yield the partitions that are missing, and delete those of streams that are gone.
 
-        One stream's error does not stop the others; the first is raised at the end.
+        One stream's error does not stop the others; it is raised at the end.
 
         :param state: the source's global state.
         :param view: the source's partitions.
@@ -87,25 +88,23 @@ class KinesisShards:
         memory, now = Memory(state), datetime.now(UTC)
         client = connect(self.client, self.region_name, self.endpoint_url)
         asked: set[str] = set()
-        errors: list[Exception] = []
+        left = LeftOut("Kinesis", "streams")
         for name in _names(self.streams() if callable(self.streams) else self.streams):
             try:
                 found = find(client, name)
                 if found is None:
-                    errors.append(_no_stream(name))
+                    left.failed(name, _no_stream(name))
                     continue
                 stream, readable = found
                 asked.add(stream.prefix)
                 if readable:
                     yield from self._sync(client, stream, memory, view, now)
-            except (SourceError, InconsistentListingError, InvalidInputError) as error:
-                log.warning("Stream %s is left as it is: %s", name, error)
-                errors.append(error)
-        if not errors:  # a stream that could not be looked at may be any of the known ones
+            except _OF_A_STREAM as error:
+                left.failed(name, error)
+        if not left.work:  # a stream that could not be looked at may be any of the known ones
             remove(memory, asked, view, now, self.deferred_stream_deletion)
         yield Checkpoint(memory.document())
-        if errors:
-            raise errors[0]
+        left.finish("All other streams have their partitions. Look at these, or leave them out")
 
     def _sync(self, client: Any, stream: Stream, memory: Memory, view: SourceView, now: datetime) -> Iterator[Supplied]:
         known = memory.of(stream.prefix)
