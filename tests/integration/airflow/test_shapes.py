@@ -24,6 +24,7 @@ SHAPES = {
     "airflow_coordination/examples/sales_without_spark.py": ("coordination_quickstart", "quickstart", "done"),
     "dags/deliveries.py": ("deliveries", "deliveries", "delivered"),
     "dags/flights.py": ("flights", "flights", "finished"),
+    "dags/one_lease_each.py": ("one_lease_each", "sensors", "none_parked"),
     "dags/orders_stream.py": ("orders_stream", "orders", "none_parked"),
     "dags/spark_connect.py": ("spark_connect", "primes", "finished"),
     "dags/standing_source.py": ("standing_source", "pumps", "none_parked"),

@@ -63,3 +63,21 @@ def test_standing_source(run):
         [event] = session.scalars(select(AssetEvent).where(AssetEvent.source_run_id == done.run_id))
         assert event.asset.name == "readings"
         assert event.extra["partitions"] == ["north", "south"]
+
+
+@pytest.mark.long
+def test_z10_one_lease_each(run):
+    """Z10: no example had one mapped Spark task for each partition, which is the plain way."""
+    done = run("one_lease_each.py", "one_lease_each")
+    instances = sorted((ti.task_id, ti.map_index, ti.state) for ti in done.get_task_instances())
+    assert instances == [
+        ("create_partitions", -1, "success"),
+        ("none_parked", -1, "skipped"),
+        ("process", 0, "success"),
+        ("process", 1, "success"),
+        ("ready", -1, "success"),
+    ]
+    worked_on = source("sensors").partitions()
+    assert {each.key: (each.closed_count, each.progress_state) for each in worked_on} == {
+        key: (1, {"readings": 24}) for key in ("east", "west")
+    }

@@ -52,6 +52,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
         "deliveries",
         "flights",
         "meters_arrive",
+        "one_lease_each",
         "orders_stream",
         "readings_report",
         "spark_connect",
