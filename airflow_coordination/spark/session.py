@@ -118,7 +118,9 @@ def share_python(spark: Any) -> None:
     the work fails for the modules that it lacks.
     """
     context = context_of(spark)
-    if context is not None and context.pythonExec == _ANY_PYTHON and context.master.startswith("local"):
+    if context is None or getattr(context, "pythonExec", None) != _ANY_PYTHON:
+        return
+    if context.master.startswith("local"):
         context.pythonExec = sys.executable
 
 
