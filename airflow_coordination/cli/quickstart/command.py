@@ -113,12 +113,12 @@ def _clean(context: CommandContext, dags_folder: str | None) -> None:
         say(f"There is no example of quickstart in {' or '.join(str(place) for place in dict.fromkeys(places))}.")
     for example in found:
         with _alone(example):
-            if example.home is not None and installed("psutil") is not None:
-                end_all(example.home)
+            for home in example.homes if installed("psutil") is not None else []:
+                end_all(home)
             number, kept = example.clean()
         say(f"Removed {number} files and what they have made from {example.folder}.")
-        for path in kept:
-            say(f"Left {path}: somebody has changed it.")
+        for path, why in kept.items():
+            say(f"Left {path}: {why}.")
 
 
 def _folder(named: str | None) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -27,8 +27,12 @@ MARK: Final = ".coordination_quickstart"
 _EXAMPLES: Final = "airflow_coordination.examples"
 _DAGS: Final = {True: "sales.py", False: "sales_without_spark.py"}
 _JOB: Final = "sales_job.py"
-_MADE: Final = (*(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-journal", "-queue")), "published")
+_MADE: Final = tuple(f"coordination.db{end}" for end in ("", "-wal", "-shm", "-journal", "-queue"))
 """What comes to lie beside the files while the example runs."""
+_OUTPUTS: Final = "published"
+_OF_AIRFLOW: Final = frozenset({"airflow.cfg", "logs", "standalone.log", "__pycache__", MARK})
+_OF_AIRFLOW_BEGIN: Final = ("airflow.db", "airflow-", "simple_auth_manager_passwords", "webserver_config", "jwt_")
+"""What an Airflow makes in its home, by names and by beginnings of names."""
 _MONTHS: Final = range(1, 7)
 
 
@@ -66,13 +70,16 @@ class Example:
         return (self.folder / RECORD).is_file()
 
     @property
-    def home(self) -> Path | None:
-        """The home of the Airflow that was made for it, ``None`` when none was, or when it is not that any more.
+    def homes(self) -> list[Path]:
+        """The homes of Airflow that were made for it, one for each directory it ran in, and that are still that.
 
         :raises QuickstartError: when the record of what was written cannot be read.
         """
-        home = self._record().get("home")
-        return Path(home) if home and (Path(home) / MARK).is_file() else None
+        return [home for home in self._homes() if (home / MARK).is_file() and not home.is_symlink()]
+
+    def _homes(self) -> list[Path]:
+        record = self._record()
+        return [Path(each) for each in record.get("homes", [record["home"]] if record.get("home") else [])]
 
     def connections(self) -> dict[str, str]:
         """Return the connections that its DAG names, as Airflow reads them from the environment."""
@@ -99,7 +106,7 @@ class Example:
         record = {
             "files": {name: _digest(content) for name, content in contents.items()},
             "made_dags": made_dags,
-            "home": str(home) if home else self._record().get("home"),
+            "homes": [str(each) for each in dict.fromkeys([*self._homes(), *([home] if home else [])])],
         }
         (self.folder / RECORD).write_text(json.dumps(record, indent=2) + "\n")
         for name, content in contents.items():
@@ -109,16 +116,19 @@ class Example:
             (home / MARK).touch()
         return [self.folder / name for name in contents]
 
-    def clean(self) -> tuple[int, list[Path]]:
-        """Remove it; return how many of its files that were, and what was left because somebody has changed it.
+    def clean(self) -> tuple[int, dict[Path, str]]:
+        """Remove it; return how many of its files that were, and what was left, and why.
 
         :raises QuickstartError: when the record of what was written cannot be read.
         """
         record = self._record()
-        kept = [path for path, digest in self._recorded(record) if path.exists() and not _is(path, digest)]
+        changed = [path for path, digest in self._recorded(record) if path.exists() and not _is(path, digest)]
+        kept = dict.fromkeys(changed, "somebody has changed it")
         mine = [path for path, digest in self._recorded(record) if _is(path, digest)]
-        if self.home is not None:
-            rmtree(self.home)
+        kept |= {home: "it is a link by now" for home in self._homes() if home.is_symlink()}
+        outputs = self.folder / _OUTPUTS
+        for folder, is_ours in [*((home, _is_airflows) for home in self.homes), (outputs, _is_output)]:
+            kept |= dict.fromkeys(_cleared(folder, is_ours), "it is not the example's")
         for path in [*mine, *(self.folder / name for name in _MADE), *self._compiled()]:
             _remove(path)
         (self.folder / RECORD).unlink()
@@ -143,10 +153,10 @@ class Example:
             for path in (self.folder / name for name in contents)
             if path.exists() and not (path in mine and _is(path, mine[path]))
         ]
-        if home is not None and home.exists() and record.get("home") != str(home):
+        if home is not None and home.exists() and home not in self._homes():
             taken.append(home)
         if not record:
-            taken += [path for path in (self.folder / name for name in _MADE) if path.exists()]
+            taken += [path for path in (self.folder / name for name in (*_MADE, _OUTPUTS)) if path.exists()]
         if taken:
             problem = f"{taken[0]} is there, and quickstart has not written it, or somebody has changed it since"
             raise QuickstartError(problem, "Move it away, or use another folder: --dags-folder")
@@ -185,6 +195,30 @@ class Example:
 
 def _is(path: Path, digest: str) -> bool:
     return path.is_file() and _digest(path.read_bytes()) == digest
+
+
+def _is_airflows(name: str) -> bool:
+    return name in _OF_AIRFLOW or name.startswith(_OF_AIRFLOW_BEGIN)
+
+
+def _is_output(name: str) -> bool:
+    """Say whether a name at the top of the outputs is ours: Spark's attempts and the like, or plain Python's files."""
+    return name.startswith(("_", "sales-"))
+
+
+def _cleared(folder: Path, is_ours: Callable[[str], bool]) -> list[Path]:
+    """Remove what is ours in a folder, and the folder itself if that is all; return what else is in it."""
+    if folder.is_symlink() or not folder.is_dir():
+        return [folder] if folder.is_symlink() else []
+    kept = []
+    for path in sorted(folder.iterdir()):
+        if is_ours(path.name):
+            _remove(path)
+        else:
+            kept.append(path)
+    if not kept:
+        folder.rmdir()
+    return kept
 
 
 def _remove(path: Path) -> None:

@@ -68,8 +68,8 @@ MUTANTS = (
     Mutant(
         "quickstart believes its record of a home",
         "cli.quickstart.example",
-        "return Path(home) if home and (Path(home) / MARK).is_file() else None",
-        "return Path(home) if home else None",
+        "if (home / MARK).is_file() and not home.is_symlink()",
+        "if not home.is_symlink()",
         "people: a folder that was never an Airflow of its own is removed",
         _example("test_a_home_that_is_no_airflow_of_its_own_is_never_removed"),
     ),

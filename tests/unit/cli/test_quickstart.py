@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.cli.quickstart.example import Example
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
@@ -261,3 +262,59 @@ def test_within_airflow_it_goes_into_its_dag_folder(capsys, tmp_path):
     assert (tmp_path / "d" / "coordination_quickstart" / "sales_without_spark.py").is_file()
     places = _places()
     assert (places.dags_folder.name, places.board_connections) == ("dags", "coordination_default")
+
+
+@pytest.fixture
+def homes(empty):
+    """Return an example that has run in two directories, with what an Airflow makes there."""
+    example = Example(empty / "dags")
+    for name in ("A", "B"):
+        (empty / name).mkdir()
+        example.write({}, with_spark=False, home=empty / name / "airflow")
+        for made in ("airflow.cfg", "airflow.db", "airflow.db-wal", "standalone.log"):
+            (empty / name / "airflow" / made).touch()
+        (empty / name / "airflow" / "logs").mkdir()
+    (example.folder / "published" / "_attempts").mkdir(parents=True)
+    return example, empty
+
+
+def left(place):
+    return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file() or path.is_symlink())
+
+
+def test_small_x6_cleaning_removes_every_home_it_has_made(homes):
+    """X6: of two directories it forgot the first."""
+    example, place = homes
+    assert example.clean()[1] == {}
+    assert sorted(path.name for path in place.iterdir()) == ["A", "B"]
+    assert left(place) == []
+
+
+def test_small_x6_what_a_user_put_there_stays_and_is_named(homes):
+    """X6: plugins and outputs of a user's own went with the rest, unnamed."""
+    example, place = homes
+    mine = [place / "A" / "airflow" / "plugins" / "mine.py", example.folder / "published" / "mine.txt"]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    assert set(example.clean()[1]) == {mine[0].parent, mine[1]}
+    assert left(place) == sorted(str(path.relative_to(place)) for path in mine)
+
+
+def test_small_x6_a_home_that_is_a_link_by_now_is_left(homes):
+    """X6: it ended with an error of Python's."""
+    example, place = homes
+    (place / "A" / "airflow").rename(place / "elsewhere")
+    (place / "A" / "airflow").symlink_to(place / "elsewhere")
+    assert example.clean()[1] == {place / "A" / "airflow": "it is a link by now"}
+    assert (place / "elsewhere" / "airflow.db").exists()
+    assert not (place / "B" / "airflow").exists()
+
+
+def test_small_x6_a_record_of_before_names_its_one_home(homes):
+    """A record that an earlier version has written is understood."""
+    example, place = homes
+    record = json.loads((example.folder / "written.json").read_text())
+    record["home"] = record.pop("homes")[0]
+    (example.folder / "written.json").write_text(json.dumps(record))
+    assert example.homes == [place / "A" / "airflow"]
