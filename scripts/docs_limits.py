@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+_UNITS = (("day", 86_400), ("hour", 3_600))
+
 
 def plain(value: object) -> str:
     """Return a number as people read it."""
     if isinstance(value, timedelta):
-        return f"{value.total_seconds():g} seconds"
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        length = value.total_seconds()
+        [(name, size), *_] = [each for each in _UNITS if length % each[1] == 0 and length >= each[1]] or [("second", 1)]
+        return f"{plain(length / size)} {name}{'s' * (length != size)}"
+    number = float(str(value))
+    return f"{int(number):,}" if number.is_integer() else f"{number:g}"
 
 
 def unit(name: str) -> Callable[[object], str]:
@@ -19,7 +24,12 @@ def unit(name: str) -> Callable[[object], str]:
     return lambda value: f"{plain(value)} {name}"
 
 
-SECONDS = unit("seconds")
+def seconds(value: object) -> str:
+    """Return a number of seconds as people read it."""
+    return plain(timedelta(seconds=float(str(value))))
+
+
+SECONDS = seconds
 
 
 def kib(value: object) -> str:
@@ -48,10 +58,8 @@ TIMERS = (
     Constant("Between two sweeps of a sensor", "leases.settings", "SWEEP_INTERVAL"),
     Constant("Until a watcher first reminds of work that nobody takes", "triggers.claimable", "REMIND_AFTER"),
     Constant("Longest such time (each is twice the one before)", "leases.waiting.wake_up", "LONGEST_REMINDER"),
-    Constant("First pause before a call to the store is repeated", "leases.settle", "FIRST_PAUSE", unit("seconds")),
-    Constant(
-        "Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", unit("seconds")
-    ),
+    Constant("First pause before a call to the store is repeated", "leases.settle", "FIRST_PAUSE", SECONDS),
+    Constant("Longest such pause (each is twice the one before, jittered)", "leases.settle", "LONGEST_PAUSE", SECONDS),
     Constant("Probability that an acquire starts at the class “new”", "leases.settings", "NEW_FIRST_PROBABILITY"),
     Constant(
         "SQLite: wait for the turn to write, in the queue beside the file", "stores.sql.sqlite", "TURN_SECONDS", SECONDS
@@ -93,8 +101,83 @@ TIMERS = (
     Constant("Spark Connect: wait for a new session's server", "spark.connect", "CONNECT_WITHIN", SECONDS),
     Constant("Spark Connect: wait for small answers later", "spark.connect", "ANSWER_WITHIN", SECONDS),
     Constant("Task: a driver's time between SIGTERM and SIGKILL", "submission.spark_submit", "GRACE", SECONDS),
+    Constant(
+        "Task: time of a driver in the cluster to give its leases back, when its task is ended",
+        "submission.cluster_mode",
+        "TIME_TO_GIVE_BACK",
+        SECONDS,
+    ),
+    Constant(
+        "Task: longest time between two looks at a driver in the cluster that has not begun",
+        "submission.cluster_watch",
+        "FIRST_LOOKS",
+        SECONDS,
+    ),
+    Constant(
+        "Task: between two looks at a driver that an earlier try has left", "submission.reattach", "PAUSE", SECONDS
+    ),
+    Constant("Task: longest wait for the end of such a driver", "submission.reattach", "LONGEST_WAIT_FOR_END", SECONDS),
+    Constant("Task: shortest time between two labels in the grid", "submission.labels", "LABEL_EVERY", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
+    Constant("Airflow: wait before a try after a task that could not begin", "hooks.retries", "MENDING"),
+    Constant("Fair shares: between two looks of a worker at the others", "spark.balance", "TICK", SECONDS),
+    Constant("Drain: between two looks at work that lost races", "spark.draining", "LOOK_PAUSE", SECONDS),
+    Constant("Drain: wait while another process runs the supplier", "spark.draining", "RIVAL_PAUSE", SECONDS),
+    Constant("Driver: until Spark's jobs are cancelled once more", "spark.interruption", "CANCEL_AGAIN", SECONDS),
+    Constant(
+        "Task: until the next one removes what a killed one has written for its driver",
+        "leases.envelope",
+        "LONGEST_DELIVERY",
+        SECONDS,
+    ),
+    Constant("Sinks: wait for an answer of HTTP", "sinks.http", "ANSWER_WITHIN"),
+    Constant("Sinks: how long a call is repeated before a delivery fails", "sinks.patience", "RETRY_FOR"),
+    Constant("Sinks: PostgreSQL's `connect_timeout`", "sinks.postgres", "CONNECT_WITHIN", SECONDS),
+    Constant("Sinks: PostgreSQL's `statement_timeout`", "sinks.postgres", "STATEMENT_WITHIN", SECONDS),
+    Constant("Listings: `lateness` of objects", "sources.objects.object_listing", "LATENESS"),
+    Constant("Listings: `lateness` of groups of objects", "sources.objects.object_listing", "LATENESS_OF_GROUPS"),
+    Constant("SQL ranges: `lateness`", "sources.sql.ranges", "LATENESS"),
+    Constant("How long what has finished stays at least (`clean_after`)", "leases.hierarchy", "CLEAN_AFTER"),
+    Constant("History: `history_retention`", "stores.history_retention", "DEFAULT"),
+    Constant("Longest duration that a setting takes", "leases.durations", "LONGEST"),
+    Constant("DynamoDB: how long exact counts of a large source serve", "stores.dynamodb.counting", "EXACT_FOR_LARGE"),
+    Constant(
+        "DynamoDB: how often all processes together bring what they have counted",
+        "stores.dynamodb.counting",
+        "FLUSH_SECONDS",
+        SECONDS,
+    ),
+    Constant(
+        "DynamoDB: how long a process believes that a source is not paused",
+        "stores.dynamodb.pausing",
+        "ASKED_AGAIN",
+        SECONDS,
+    ),
+    Constant(
+        "DynamoDB: how long endings that a partition remembers are kept", "stores.dynamodb.old_endings", "KEPT_FOR"
+    ),
+    Constant("DynamoDB: shortest `ttl`", "stores.dynamodb.options", "SHORTEST_TTL"),
+    Constant("DynamoDB: how long one request of a takeover is repeated", "stores.dynamodb.takeover", "PATIENCE"),
+    Constant(
+        "SQL: between two looks of a process at the history of a source", "stores.sql.thinning", "SELDOM", SECONDS
+    ),
 )
+INNER = {
+    ("acknowledgments.manager", "DEFAULT_TIMEOUT"),  # the setting acknowledgment_timeout
+    ("leases.explaining.facts", "LONG"),
+    ("leases.partition", "SAME_MOMENT"),
+    ("leases.waiting.observation", "LATELY"),
+    ("stores.dynamodb.acquiring", "CROWDED"),
+    ("stores.dynamodb.failures", "COUNTED_AFTER"),
+    ("stores.dynamodb.old_endings", "SHORTEST_LEASE"),
+    ("stores.dynamodb.options", "MICROSECOND"),
+    ("stores.dynamodb.options", "SECOND"),
+    ("stores.sql.parameters", "MICROSECOND"),
+    ("stores.sql.short_way", "SECONDS"),
+    ("stores.sql.used_up", "SLOW"),
+    ("stores.sql.used_up", "SOON"),
+}
+"""Times that the page leaves out: units, and bounds of one function that nobody outside of it notices."""
 
 LIMITS = (
     Constant("A partition key", "leases.names", "MAX_KEY_BYTES", unit("bytes of UTF-8")),
@@ -110,6 +193,13 @@ LIMITS = (
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Leases of one Spark application at a time", "leases.concurrency", "MOST_CONCURRENT_LEASES"),
     Constant("Endings that a partition remembers", "leases.fence", "RING_SIZE"),
+    Constant("Parents of one partition", "leases.parents", "MAX_PARENTS"),
+    Constant("What follows an ending (`then=`), as a note in the store", "leases.follow_up", "MAX_BYTES", kib),
+    Constant("Objects that one ending deletes", "follow_ups.objects", "MAX_OBJECTS"),
+    Constant("Sinks in the accounting of one partition", "leases.accounting", "MAX_SINKS"),
+    Constant("The name of a sink", "leases.accounting", "MAX_NAME_BYTES", unit("bytes of UTF-8")),
+    Constant("A block's address", "leases.blocks", "MAX_ADDRESS_BYTES", kib),
+    Constant("A hint", "leases.hints", "LONGEST_HINT", unit("bytes of UTF-8")),
     Constant("Partitions created in one step", "leases.settings", "CREATE_PAGE"),
     Constant("DynamoDB: an item", "stores.dynamodb.limits", "MAX_ITEM_BYTES", kib),
     Constant("DynamoDB: items in one transaction", "stores.dynamodb.limits", "MAX_TRANSACTION"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from datetime import timedelta
+from importlib import import_module
 
 import pytest
 
@@ -15,7 +17,12 @@ from airflow_coordination.follow_ups import FollowUpError
 from airflow_coordination.leases import CoordinationError, Metric
 from airflow_coordination.streams.lineage import InconsistentListingError
 from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
+from scripts.docs_limits import INNER, LIMITS, TIMERS
 from tests.docs.pages import PAGES, label
+from tests.house.tree import PACKAGE, module_name
+
+ROOMS_WITHOUT_TIMERS = {"board", "cli", "examples", "monitoring", "testing"}
+"""What people look at, and what they copy: how often a page looks again is said where it is described."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=label)
@@ -85,3 +92,23 @@ def test_every_public_name_of_the_top_is_documented():
     text = "".join(page.read_text() for page in PAGES)
     assert [name for name in airflow_coordination.__all__ if name not in text] == []
     assert inspect.getdoc(airflow_coordination)
+
+
+def _times():
+    """Yield every public time of the code: durations, and seconds with a fraction."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] in ROOMS_WITHOUT_TIMERS:
+            continue
+        for name in re.findall(r"^([A-Z][A-Z_]+)(?:: [\w\[\]]+)? = ", path.read_text(), re.MULTILINE):
+            value = getattr(import_module(module_name(path)), name)
+            if isinstance(value, timedelta | float):
+                yield module_name(path).removeprefix(f"{PACKAGE.name}."), name
+
+
+def test_z8_every_time_of_the_code_is_on_the_page_of_timers():
+    """Z8: it said "all of them", and ten were missing."""
+    shown = {(each.module, each.name) for each in (*TIMERS, *LIMITS)}
+    times = set(_times())
+    assert times - shown - INNER == set()
+    assert times >= INNER
+    assert INNER & shown == set()
