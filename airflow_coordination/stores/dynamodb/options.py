@@ -106,7 +106,11 @@ def _shown(name: str, value: object) -> object:
 def _matching(pattern: re.Pattern[str], what: str, example: str) -> Callable[[str, object], str]:
     def check(name: str, value: object) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise _wrong(name, _shown(name, value), f"is no {what}", f"Write it like {example}")
+            copied = "#" in str(value)
+            problem = f"is no {what}" + (
+                ": a documentation's example, with # for its account's digits" if copied else ""
+            )
+            raise _wrong(name, _shown(name, value), problem, f"Write it like {example}")
         return value
 
     return check

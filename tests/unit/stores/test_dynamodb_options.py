@@ -96,6 +96,10 @@ BAD = [
     ({"provisioned_read_capacity_units": "ten"}, "provisioned_read_capacity_units='ten': is no number of capacity"),
     ({"provisioned_read_capacity_units": 1.5}, "provisioned_read_capacity_units=1.5: is no number of capacity units"),
     ({"provisioned_read_capacity_units": True}, "provisioned_read_capacity_units=True: is no number of capacity units"),
+    (
+        {"sts_role_arn": "arn:aws:iam::############:role/Coordination"},
+        "is no ARN of a role: a documentation's example, with # for its account's digits. Write it like arn:aws:iam::1",
+    ),
     ({"sts_external_id": "x1"}, "belongs to a role, and none is named. Give sts_role_arn, too"),
     ({"sts_role_arn": "SourceCoordinationTableRole"}, "is no ARN of a role. Write it like arn:aws:iam::"),
     ({"sts_role_arn": "arn:aws:iam::123456789012:user/me"}, "is no ARN of a role"),
