@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.prometheus import Family, Labels, Sample, rendered
 from airflow_coordination.cli.queries import chosen
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.metrics import Gauge, gauged
+from airflow_coordination.leases.names import compose_source
+from airflow_coordination.monitoring.owners import MOST_HELD, held_for
 
 UP: Final = Family("coordination_store_up", "1 if the store answered this look, otherwise 0.")
 PARTITIONS: Final = Family(
@@ -28,7 +32,11 @@ PAUSED: Final = Family("coordination_source_paused", "1 if new leases are held b
 BRAKED: Final = Family(
     "coordination_source_braked", "1 if the source has paused itself, because it failed of one error, otherwise 0."
 )
-FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, PAUSED, BRAKED)
+OLDEST_HELD: Final = Family(
+    "coordination_oldest_held_seconds",
+    f"For how long the longest of the running leases has been held, 0 if there is none; the first {MOST_HELD:,} count.",
+)
+FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, OLDEST_HELD, PAUSED, BRAKED)
 STATES: Final = {
     "claimable": Gauge.CLAIMABLE,
     "assigned": Gauge.ASSIGNED,
@@ -86,7 +94,16 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
         samples[PARTITIONS] += [({**labels, STATE: state}, seen[gauge]) for state, gauge in STATES.items()]
         samples[OVERDUE].append((labels, seen[Gauge.OVERDUE]))
         samples[OLDEST].append((labels, seen[Gauge.OLDEST_CLAIMABLE]))
+        samples[OLDEST_HELD].append((labels, _oldest_held(coordinator, seen)))
         samples[PAUSED].append((labels, seen[Gauge.PAUSED]))
         samples[BRAKED].append((labels, seen[Gauge.BRAKED]))
     samples[UP].append((more, 1))
     return samples
+
+
+def _oldest_held(coordinator: SourceCoordinator, seen: Mapping[Gauge, int]) -> int:
+    """Return in whole seconds how long somebody has held a partition; nothing is read where nobody does."""
+    if not seen[Gauge.ASSIGNED] + seen[Gauge.OVERDUE]:
+        return 0
+    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    return held_for(coordinator.store, identifier) // timedelta(seconds=1)

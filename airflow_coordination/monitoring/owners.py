@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.leases.fence import Fence, Owner, TaskInstance
 from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus
+
+MOST_HELD: Final = 2_000
+"""So many leases are looked at for the oldest of a source, by key; so many of one request."""
+_AT_ONCE: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,23 @@ def owners(store: PartitionStore, source: str, limit: int = 100, after: str | No
     now = store.now()
     held = tuple(_holding(each, now) for each in found[:limit])
     return Owners(source=source, now=now, held=held, after=held[-1].key if len(found) > limit else None)
+
+
+def held_for(store: PartitionStore, source: str) -> timedelta:
+    """Return for how long the oldest of a source's running tenures has lasted, zero where there is none.
+
+    :param store: sends one request for each :data:`_AT_ONCE` that are held, and looks at :data:`MOST_HELD` at most.
+    :param source: the stored source identifier.
+    """
+    now, found, after = store.now(), 0, None
+    oldest = now
+    while found < MOST_HELD:
+        held = store.page(source, PartitionStatus.ASSIGNED, after, _AT_ONCE)
+        oldest = min([oldest, *filter(None, map(began, held))])
+        if len(held) < _AT_ONCE:
+            break
+        found, after = found + len(held), held[-1].key
+    return now - oldest
 
 
 def _holding(partition: Partition, now: datetime) -> Holding:

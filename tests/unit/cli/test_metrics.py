@@ -8,7 +8,7 @@ import pytest
 from airflow_coordination.cli.metrics import FAMILIES, STATES
 from airflow_coordination.cli.prometheus import Family, rendered
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 
@@ -85,7 +85,7 @@ def test_every_state_of_every_source_has_a_line(source, cli):
         assert tuple(seen["coordination_partitions", name, "", state] for state in STATES) == expected
         assert seen["coordination_overdue_partitions", name, ""] == 0
     assert {name for name, *_ in seen} == {family.name for family in FAMILIES}
-    assert len(seen) == 1 + 2 * (len(STATES) + 4)
+    assert len(seen) == 1 + 2 * (len(STATES) + 5)
 
 
 def test_ages_and_what_is_overdue(tmp_path, cli, monkeypatch, url):
@@ -102,6 +102,27 @@ def test_ages_and_what_is_overdue(tmp_path, cli, monkeypatch, url):
     seen = parsed(cli()[1])
     assert seen["coordination_oldest_claimable_seconds", "flights", ""] == 120
     assert seen["coordination_overdue_partitions", "flights", ""] == 1
+
+
+def test_b5_the_oldest_lease_that_is_held_and_what_is_blocked(tmp_path, cli, monkeypatch, url):
+    """A stuck owner is seen, however many others hold something for a moment."""
+    monkeypatch.setattr("airflow_coordination.monitoring.owners._AT_ONCE", 2)
+    clock = FakeClock()
+    store = open_store(url, clock=clock)
+    store.setup()
+    flights = SourceCoordinator(store, "flights", "test", clock=clock)
+    flights.create_partitions(["a", "b", "c", "stuck", PartitionIdentifier("child", parents=["a"])])
+    monkeypatch.setattr("airflow_coordination.cli.standalone.open_store", lambda _: store)
+    assert parsed(cli()[1])["coordination_oldest_held_seconds", "flights", ""] == 0
+    stuck = flights.acquire_partition("stuck")
+    for _ in range(30):
+        clock.advance(timedelta(minutes=5))
+        flights.renew(stuck)
+    for key in "abc":
+        flights.acquire_partition(key)
+    seen = parsed(cli()[1])
+    assert seen["coordination_oldest_held_seconds", "flights", ""] == 9_000
+    assert seen["coordination_partitions", "flights", "", "blocked"] == 1
 
 
 def test_one_source_of_one_prefix(source, cli):
