@@ -42,13 +42,14 @@ def clean_up(context: CommandContext, args: Namespace) -> None:
     say(f"Done: cleaned up {len(done.keys)} finished parent(s) of source {args.source}.{left}")
 
 
-def age_of(text: str) -> timedelta:
+def age_of(text: str, option: str = "--clean-after") -> timedelta:
     """Return the duration that ``text`` says, in hours or days.
 
+    :param option: how the error names it.
     :raises SettingsError: when it says none.
     """
     if not (age := _AGE.fullmatch(text)):
-        raise SettingsError("--clean-after", text, "is no age", "Write a number of hours or days: 36h, 2d")
+        raise SettingsError(option, text, "is no age", "Write a number of hours or days: 36h, 2d")
     return timedelta(hours=int(age[1]) * (24 if age[2] == "d" else 1))
 
 

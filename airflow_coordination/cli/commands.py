@@ -17,6 +17,7 @@ from airflow_coordination.cli.finishing import finish_actions
 from airflow_coordination.cli.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.history import print_history
 from airflow_coordination.cli.metrics import metrics
+from airflow_coordination.cli.one_source import print_audit, print_errors, print_source
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
@@ -66,6 +67,7 @@ _FILTER: Final = (
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="All partitions that an owner with this in its name holds"),
+    _option("--payload-like", metavar="TEXT", help="All partitions with this in their payload, for example an object"),
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
     _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
 )
@@ -83,6 +85,7 @@ _PAGING: Final = (
     _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="Only partitions that an owner with this in its name holds"),
+    _option("--payload-like", metavar="TEXT", help="Only partitions with this in their payload, for example an object"),
     _option("--after", help="Start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
@@ -94,6 +97,7 @@ _OWNERS: Final = (
     OUTPUT,
 )
 _BY_SOURCE: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
+_NAMED: Final = (SOURCE, PREFIX, OUTPUT)
 _METRICS: Final = (
     _option("--source", help="Only this source"),
     PREFIX,
@@ -207,6 +211,23 @@ COMMANDS: Final = (
     Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _BY_SOURCE),
     Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _BY_SOURCE),
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
+    Command("source", "One source at a glance: states, who has paused it and why, owners", print_source, _NAMED),
+    Command(
+        "errors",
+        "What parked partitions failed of, equal errors together",
+        print_errors,
+        (*_NAMED, _option("--limit", type=int, default=100, help="At most so many errors (default: 100)")),
+    ),
+    Command(
+        "audit",
+        "Who did what to a source and its partitions, and why",
+        print_audit,
+        (
+            *_NAMED,
+            _option("--since", metavar="AGE", help="Only what was done since then: 12h, 2d"),
+            _option("--by", help="Only what this person did"),
+        ),
+    ),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),
     Command("metrics", "One look at the sources, as Prometheus reads it", metrics, _METRICS),
     Command(

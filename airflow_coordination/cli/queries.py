@@ -17,6 +17,8 @@ from airflow_coordination.leases.names import agreed_prefix, check_limit, split_
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.monitoring.owners import began
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
@@ -59,9 +61,15 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     page, after = listed(coordinator, filter_of(args), args.after, check_limit(args.limit))
     now = context.store.now()
     logs = last_task_logs(context, coordinator, page)
-    print_rows([{**summary(partition, now), "log": logs.get(partition.key)} for partition in page], args.output)
+    rows = [{**summary(each, now), "since": _since(each), "log": logs.get(each.key)} for each in page]
+    print_rows(rows, args.output)
     if after is not None:
         say(f"There are more. These are the first {len(page)}; go on with --after={quoted(after)}")
+
+
+def _since(partition: Partition) -> datetime | None:
+    """Return since when a partition is what it is: the last that was written of it, of a held one its beginning."""
+    return began(partition) if partition.status is PartitionStatus.ASSIGNED else partition.updated_at
 
 
 def show(context: CommandContext, args: Namespace) -> None:

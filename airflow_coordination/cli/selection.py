@@ -35,12 +35,12 @@ def filter_of(args: Namespace) -> Filter:
 
     :raises SettingsError: when a part of it is empty.
     """
-    for name in ("error_like", "key_prefix", "owner_like"):
+    for name in ("error_like", "key_prefix", "owner_like", "payload_like"):
         if getattr(args, name) == "":
             raise SettingsError(f"--{name.replace('_', '-')}", "", "is empty", "Leave it out: it would narrow nothing")
     if args.key_prefix is not None:
         check_key(args.key_prefix, "--key-prefix")
-    return Filter(args.status, args.error_like, args.key_prefix, args.owner_like)
+    return Filter(args.status, args.error_like, args.key_prefix, args.owner_like, args.payload_like)
 
 
 def sentence(source: str, found: Selection) -> str | None:
@@ -58,7 +58,7 @@ def _check(args: Namespace, chosen: Filter) -> None:
     if args.key and chosen:
         raise SettingsError("key", args.key[0], "is named beside a filter", "Name the partitions, or give a filter")
     if not args.key and not chosen:
-        others = "--error-like TEXT, --key-prefix TEXT, --owner-like TEXT"
+        others = "--error-like TEXT, --key-prefix TEXT, --owner-like TEXT, --payload-like TEXT"
         remedy = f"Name partitions, or give a filter: --status {PARKED}, {others}"
         raise SettingsError("key", None, "is missing", remedy)
 

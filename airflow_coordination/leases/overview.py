@@ -78,9 +78,13 @@ class Overview(Participant):
         stored = self._stored(check_key(key), limit)
         return with_ring(stored, self._settler.read(self._source_id, key))[-limit:]
 
-    def actions(self, key: str) -> Sequence[dict[str, Any]]:
-        """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``."""
-        check_key(key)
+    def actions(self, key: str | None = None) -> Sequence[dict[str, Any]]:
+        """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``.
+
+        :param key: ``None`` for all partitions, and the source itself under an empty key: the newest 1,000.
+        """
+        if key is not None:
+            check_key(key)
         return self._settler.repeat("read the audit", lambda: self.store.audit(self._source_id, key))
 
     def accounting(self, key: str | None = None) -> AddedUp:

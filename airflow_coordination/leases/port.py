@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.follow_up import FollowUp, Forget
@@ -210,8 +210,15 @@ class PartitionStore(Protocol):
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away that was not done, audited in the same step; nothing happens if it is not there."""
 
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first.
+
+        :param key: ``None`` for those on all partitions and the source itself, the newest :data:`AUDITED` at most.
+        """
+
+
+AUDITED: Final = 1_000
+"""So many of the newest actions on a source are returned at once."""
 
 
 def pause_of(store: PartitionStore, source: str) -> Pause:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
 
 from airflow_coordination.leases.explaining.wording import first_line
@@ -19,12 +20,14 @@ class ErrorGroup:
     :param like: what all their errors have in common from the beginning on; empty when that is nothing.
     :param number: how many.
     :param key: one of them.
+    :param since: since when the first of them is parked, as far as the partitions tell.
     """
 
     error: str
     like: str
     number: int
     key: str
+    since: datetime | None = None
 
 
 def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
@@ -40,7 +43,8 @@ def _group(found: list[Partition]) -> ErrorGroup:
     texts = [(each.last_error or "").strip().partition("\n")[0] for each in found]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
     like = "".join(char for char, _ in same)
-    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key)
+    since = min(filter(None, (each.updated_at for each in found)), default=None)
+    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since)
 
 
 def _said(partition: Partition) -> str:

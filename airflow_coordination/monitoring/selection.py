@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,15 +27,17 @@ class Filter:
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
     :param owner_like: a part of the owner; upper and lower case are the same.
+    :param payload_like: a part of the payload's JSON: of a group of objects, an object's name without its directory.
     """
 
     state: str | None = None
     error_like: str | None = None
     key_prefix: str | None = None
     owner_like: str | None = None
+    payload_like: str | None = None
 
     def __bool__(self) -> bool:
-        return any(value is not None for value in (self.state, self.error_like, self.key_prefix, self.owner_like))
+        return self.state is not None or self.key_prefix is not None or self._reads_texts
 
     def __str__(self) -> str:
         said = (
@@ -42,6 +45,7 @@ class Filter:
             self.error_like and f"have a last error with {self.error_like!r} in it",
             self.key_prefix and f"have a key that begins with {self.key_prefix!r}",
             self.owner_like and f"have an owner with {self.owner_like!r} in it",
+            self.payload_like and f"have a payload with {self.payload_like!r} in it",
         )
         return " and ".join(filter(None, said))
 
@@ -52,8 +56,12 @@ class Filter:
 
     @property
     def reads_more(self) -> bool:
-        """Whether more has to be read than it finds: no page is asked for by error, owner, or what is blocked."""
-        return self.error_like is not None or self.owner_like is not None or self.state == BLOCKED
+        """Whether more has to be read than it finds: no page is asked for by a text, or what is blocked."""
+        return self._reads_texts or self.state == BLOCKED
+
+    @property
+    def _reads_texts(self) -> bool:
+        return any(text is not None for text in (self.error_like, self.owner_like, self.payload_like))
 
     def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
         """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read."""
@@ -64,11 +72,17 @@ class Filter:
     def finds(self, partition: Partition) -> bool:
         """Return whether it finds one of a page."""
         in_state = self.state is None or state_of(partition) == self.state
-        return in_state and _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
+        said = _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
+        return in_state and said and _holds(partition.payload_text, self.payload_like)
 
 
 def _has(text: str | None, part: str | None) -> bool:
     return part is None or part.casefold() in (text or "").casefold()
+
+
+def _holds(payload: str | None, part: str | None) -> bool:
+    """Return whether a payload has a text in it, as it is written or as JSON escapes it."""
+    return part is None or _has(payload, part) or _has(payload, json.dumps(part)[1:-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import SourceCoordinator, Supplier
+from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.supply import check_supplier
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ class CreatePartitionsOperator(TextFields):
         if run.created.changed:
             self.log.warning(
                 "The supplier now gives another payload or priority for partitions that exist, for example %s. "
-                "What was stored first stays; delete a partition to create it anew.",
+                "What was stored first stays; to process one again, run `%s`.",
                 ascii(run.created.changed[:10]),
+                typed(coordinator, "reset", run.created.changed[0]),
             )
         return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
 

@@ -20,6 +20,7 @@ from airflow_coordination.leases.hierarchy import unfinished
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
+from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
@@ -341,7 +342,8 @@ class InMemoryStore:
         with self._step() as now:
             self._source(write.note.source).forget_follow_up(write, now)
 
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, or the newest of a source, oldest first."""
         with self._step():
-            return [entry.copy() for entry in self._source(source).audit if entry["key"] == key]
+            found = [entry.copy() for entry in self._source(source).audit if key in (None, entry["key"])]
+            return found if key is not None else found[-AUDITED:]

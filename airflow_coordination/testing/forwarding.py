@@ -182,5 +182,5 @@ class ForwardingStore:
     def forget_follow_up(self, write: Forget) -> None:  # noqa: D102
         self.forward("forget_follow_up", lambda: self.store.forget_follow_up(write))
 
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:  # noqa: D102
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

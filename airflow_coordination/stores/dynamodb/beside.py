@@ -60,7 +60,7 @@ class Beside(ABC):
         self._ready()
         forget_follow_up(self.table, write)
 
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, or the newest of a source, oldest first."""
         self._ready()
         return records.audit(self.table, source, key)

@@ -7,10 +7,11 @@ from datetime import datetime
 from functools import singledispatch
 from typing import Any, Final
 
-from boto3.dynamodb.conditions import Key
+from boto3.dynamodb.conditions import ConditionBase, Key
 
 from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.errors import PartitionUpdateError
+from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.publication import retracted
 from airflow_coordination.leases.records import (
     Audit,
@@ -103,10 +104,18 @@ def _put_follow_up(record: PutFollowUp, table: Table, now: datetime) -> Iterator
     yield {"Item": whole_item(follow_up_item(record.follow_up, now))}
 
 
-def audit(table: Table, source: str, key: str) -> list[dict[str, Any]]:
-    """Return the people's actions on a partition, oldest first."""
-    call = Call("read the audit", key, writes=False)
-    condition = Key(SOURCE).eq(belonging(source, AUDIT)) & Key(KEY).between(*parts_between(key))
+def audit(table: Table, source: str, key: str | None) -> list[dict[str, Any]]:
+    """Return the people's actions on a partition, or the newest of a source, oldest first.
+
+    They lie by partition, so that those of a source are all read: for a person, not for each second.
+    """
+    call, condition = Call("read the audit", key or "", writes=False), Key(SOURCE).eq(belonging(source, AUDIT))
+    if key is None:
+        return sorted(_audited(table, call, condition), key=lambda one: one["at"])[-AUDITED:]
+    return _audited(table, call, condition & Key(KEY).between(*parts_between(key)))
+
+
+def _audited(table: Table, call: Call, condition: ConditionBase) -> list[dict[str, Any]]:
     pages = table.pages(call, None, ConsistentRead=True, **query(condition))
     return [
         {

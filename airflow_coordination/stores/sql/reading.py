@@ -16,6 +16,7 @@ from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
+from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.results import HeadRecord, Outlook
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
@@ -205,10 +206,13 @@ class SqlReading(ABC):
         shape = {"one_key": key is not None, "after": after is not None}
         return [follow_up_of(row) for row in self.ask(call, records.list_follow_ups, parameters, **shape)]
 
-    def audit(self, source: str, key: str) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first."""
-        call = Call("read the audit", key, writes=False)
-        rows = self.ask(call, records.list_audit, {"source": source, "key": key})
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, or the newest of a source, oldest first."""
+        call = Call("read the audit", key or "", writes=False)
+        if key is None:
+            rows = self.ask(call, records.list_audit_of_source, {"source": source, "limit": AUDITED})[::-1]
+        else:
+            rows = self.ask(call, records.list_audit, {"source": source, "key": key})
         return [
             {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
             for found, at, action, by, why in rows

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -62,6 +64,18 @@ class Families:
         assert bench.store.heads(bench.source) == []
         assert [entry["action"] for entry in bench.store.audit(bench.source, "p")] == ["finish"]
         assert bench.acquire().key == "child"
+
+    def test_what_people_did_to_a_source_is_listed_whole(self, bench: Workbench) -> None:
+        """By when it was done, over all partitions; of one partition its own alone."""
+        bench.create("b", "a", "c")
+        for key in ("b", "a", "b"):
+            for action in (Action.PARK, Action.REOPEN):
+                bench.clock.advance(timedelta(seconds=1))
+                bench.act(action, key)
+        told = [(entry["key"], entry["action"]) for entry in bench.store.audit(bench.source, None)]
+        assert told == [(key, action) for key in ("b", "a", "b") for action in ("park", "reopen")]
+        assert len(bench.store.audit(bench.source, "b")) == 4
+        assert bench.store.audit("other|PARTITION", None) == []
 
     def test_finish_takes_the_lease_away_and_drops_what_is_not_published(self, bench: Workbench) -> None:
         held = bench.new("p")

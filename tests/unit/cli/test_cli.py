@@ -313,7 +313,10 @@ def test_doctor_compares_the_clocks(capsys):
     from airflow_coordination.testing.clock import FakeClock
 
     store = InMemoryStore(clock=FakeClock())
-    assert doctor(CommandContext(lambda: store), Namespace(output="json", role="worker", output_root=None)) == 1
+    assert (
+        doctor(CommandContext(lambda: store), Namespace(output="json", role="worker", output_root=None, source=None))
+        == 1
+    )
     [clock] = [row for row in json.loads(capsys.readouterr().out) if row["check"] == "clock"]
     assert clock["verdict"] == "wrong"
     assert clock["found"].endswith("s ahead of the store")

@@ -115,6 +115,12 @@ def list_audit(_: Dialect) -> str:
         WHERE source_identifier = :source AND source_partition_key = :key ORDER BY number"""
 
 
+def list_audit_of_source(_: Dialect) -> str:
+    """Return the statement that lists what people did to a source and all of its partitions, newest first."""
+    return f"""SELECT source_partition_key, at, action, acted_by, why FROM {AUDIT}
+        WHERE source_identifier = :source ORDER BY number DESC LIMIT :limit"""
+
+
 def list_follow_ups(_: Dialect, *, one_key: bool, after: bool) -> str:
     """Return the statement that lists notes of what follows endings, of one partition or of a source."""
     wanted = "AND source_partition_key = :key" if one_key else ""

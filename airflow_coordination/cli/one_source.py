@@ -1,0 +1,113 @@
+"""``source``, ``errors`` and ``audit``: one source at a glance, what its parked partitions failed of, who did what."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from airflow_coordination.cli.cleaning import age_of
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.creation import dags_of
+from airflow_coordination.leases.names import check_limit, compose_source
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import AUDITED
+from airflow_coordination.leases.remedies import listing, shell_of, typed
+from airflow_coordination.monitoring.owners import owners
+from airflow_coordination.monitoring.parked_errors import ErrorGroup, grouped
+from airflow_coordination.monitoring.states import PARKED, by_state
+
+MOST: Final = 20_000
+"""So many parked partitions are looked at."""
+OWNERS: Final = 1_000
+"""So many leases are looked at."""
+_PAGE: Final = 1_000
+
+
+def print_errors(context: CommandContext, args: Namespace) -> None:
+    """Print what parked partitions failed of, equal errors together, the most frequent first."""
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    parked = list(_parked(coordinator))
+    groups, limit = grouped(parked), check_limit(args.limit)
+    print_rows([_error_row(each) for each in groups[:limit]], args.output)
+    if len(parked) == MOST:
+        say(f"There may be more parked partitions. These are the errors of the first {MOST} by key.")
+    if len(groups) > limit:
+        say(f"And {len(groups) - limit} other error(s). Ask for more with --limit")
+    if groups:
+        prefix, like = coordinator.partition_prefix, groups[0].like or None
+        see = listing(shell_of(context.store), coordinator.source, prefix, status=PARKED, error_like=like)
+        say(f"Those of the first one: {see}")
+
+
+def _parked(coordinator: SourceCoordinator) -> Iterator[Partition]:
+    after: str | None = None
+    for _ in range(MOST // _PAGE):
+        page = coordinator.partitions(after=after, limit=_PAGE, parked=True)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1].key
+
+
+def _error_row(group: ErrorGroup) -> Row:
+    return {"partitions": group.number, "since": group.since, "error": group.error, "for_example": group.key}
+
+
+def print_audit(context: CommandContext, args: Namespace) -> None:
+    """Print what people did to a source and its partitions, oldest first.
+
+    :raises SettingsError: when the age is none.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    found = coordinator.actions()
+    since = context.store.now() - age_of(args.since, "--since") if args.since else None
+    told = [each for each in found if _is_meant(each, since, args.by)]
+    print_rows([{name: each[name] for name in ("at", "by", "action", "key", "why")} for each in told], args.output)
+    if len(found) == AUDITED and (since is None or found[0]["at"] > since):
+        say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
+
+
+def _is_meant(action: dict[str, object], since: object, by: str | None) -> bool:
+    late = since is None or action["at"] >= since  # type: ignore[operator]
+    return late and by in (None, action["by"])
+
+
+def print_source(context: CommandContext, args: Namespace) -> None:
+    """Print one source at a glance: how much is in which state, who has paused it and why, who works, what failed."""
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    print_rows([{"field": name, "value": value} for name, value in _told(coordinator).items()], args.output)
+    if coordinator.outlook().parked:
+        say(f"What is parked failed of: {typed(coordinator, 'errors')}")
+
+
+def _told(coordinator: SourceCoordinator) -> dict[str, object]:
+    store, prefix = coordinator.store, coordinator.partition_prefix
+    identifier = compose_source(coordinator.source, prefix, "PARTITION")
+    outlook, pause = coordinator.outlook(), coordinator.current_pause()
+    facts = dict(store.sources()).get(identifier, {})
+    return {
+        "source": coordinator.source,
+        "prefix": prefix,
+        "store": store.description,
+        "dags": ", ".join(sorted(dags_of(facts))) or None,
+        **{state.lower(): count for state, count in by_state(coordinator.counts(), outlook).items()},
+        "claimable": outlook.claimable,
+        "overdue": outlook.overdue,
+        "oldest_claimable_seconds": outlook.oldest_claimable and outlook.oldest_claimable // timedelta(seconds=1),
+        "next_due": outlook.next_due,
+        "paused": outlook.paused,
+        "paused_or_resumed_last": None if pause.op is None else str(pause),
+        **_working(coordinator, identifier),
+    }
+
+
+def _working(coordinator: SourceCoordinator, identifier: str) -> dict[str, object]:
+    page = owners(coordinator.store, identifier, OWNERS)
+    living = {each.owner for each in page.held if not each.expired}
+    silent = {each.owner for each in page.held} - living
+    more = "at least " if page.after is not None else ""
+    return {"owners": f"{more}{len(living)}", "silent_owners": f"{more}{len(silent)}"}

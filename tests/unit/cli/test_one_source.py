@@ -1,0 +1,82 @@
+"""``source``, ``errors``, ``audit``, and what ``list`` says of since when and of payloads."""
+
+import json
+
+import pytest
+
+from airflow_coordination.leases import PartitionIdentifier
+
+
+@pytest.fixture
+def asked(cli):
+    """Run a command; return its rows, and what it says beside them."""
+
+    def run(*argv):
+        code, out, err = cli(*argv, "--source", "flights", "-o", "json")
+        assert code == 0, err
+        return json.loads(out), err
+
+    return run
+
+
+@pytest.fixture
+def failed(flights):
+    """Three have failed in two ways, one of them again and again; one is held, one is done."""
+    flights.create_partitions([f"k{number}" for number in range(6)])
+    for key, error in (("k0", "no file 2013-01"), ("k1", "no file 2013-02"), ("k2", "out of memory")):
+        flights.fail(flights.acquire_partition(key), error)
+    flights.acquire_partition("k3")
+    flights.complete(flights.acquire_partition("k4"))
+    return flights
+
+
+def test_b8_parked_errors_come_together_with_since_when(failed, asked):
+    rows, said = asked("errors")
+    assert [(row["partitions"], row["error"]) for row in rows] == [(2, "no file 2013-01"), (1, "out of memory")]
+    assert rows[0]["since"] == failed.partition("k0").updated_at.isoformat(timespec="seconds")
+    assert "--status PARKED --error-like 'no file 2013-0'" in said
+
+
+def test_b8_errors_that_are_cut_are_counted(failed, asked):
+    rows, said = asked("errors", "--limit", "1")
+    assert (len(rows), "And 1 other error(s)" in said) == (1, True)
+
+
+def test_b8_who_did_what_on_a_whole_source(failed, asked):
+    failed.reopen("k0", by="ana", why="the file is there")
+    failed.pause(by="bo", why="Spark is ill")
+    failed.park("k0", by="ana", why="it is not")
+    rows, _ = asked("audit", "--since", "1h")
+    told = [(row["by"], row["action"], row["key"], row["why"]) for row in rows]
+    assert told == [
+        ("ana", "reopen", "k0", "the file is there"),
+        ("bo", "pause", "", "Spark is ill"),
+        ("ana", "park", "k0", "it is not"),
+    ]
+    assert [row["action"] for row in asked("audit", "--by", "bo")[0]] == ["pause"]
+
+
+def test_b8_an_age_that_is_none_is_named(failed, cli):
+    code, _, err = cli("audit", "--source", "flights", "--since", "tonight")
+    assert (code, "--since='tonight': is no age" in err) == (1, True)
+
+
+def test_b8_who_paused_a_source_and_why(failed, asked):
+    failed.pause(by="bo", why="Spark is ill")
+    rows, said = asked("source")
+    told = {row["field"]: row["value"] for row in rows}
+    assert (told["paused"], told["parked"], told["assigned"], told["owners"]) == (True, 3, 1, "1")
+    assert "by 'bo', who said 'Spark is ill'" in told["paused_or_resumed_last"]
+    assert "errors --source flights" in said
+
+
+def test_b8_a_list_says_since_when(failed, asked):
+    rows = {row["key"]: row for row in asked("list")[0]}
+    assert rows["k0"]["since"] == failed.partition("k0").updated_at.isoformat(timespec="seconds")
+    assert rows["k3"]["since"] is not None
+
+
+def test_b8_a_group_is_found_by_an_object_s_name(flights, asked):
+    payload = {"base": "s3a://b/day/", "objects": ["Zürich.csv", "b.csv"]}
+    flights.create_partitions([PartitionIdentifier("group-1", payload=payload), PartitionIdentifier("group-2")])
+    assert [row["key"] for row in asked("list", "--payload-like", "zürich.csv")[0]] == ["group-1"]
