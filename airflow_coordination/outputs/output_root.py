@@ -6,8 +6,21 @@ import os
 import socket
 from pathlib import Path
 
-from airflow_coordination.leases.errors import DeploymentError
+from airflow_coordination.leases.errors import DeploymentError, SettingsError
 from airflow_coordination.outputs.storage import is_local, normal_root
+
+
+def usable_root(output_root: str | None) -> str:
+    """Return the root that blocks go below.
+
+    :param output_root: normalised; ``None`` where nobody has set it.
+    :raises SettingsError: when there is none.
+    :raises DeploymentError: when this process cannot write below it.
+    """
+    if output_root is None:
+        raise SettingsError("output_root", None, "is not set, so there is no place for blocks", "Set output_root")
+    check_writable(output_root)
+    return output_root
 
 
 def check_writable(output_root: str) -> None:

@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.storage import join, normal_root, open_to_write
 from airflow_coordination.sinks.dead_letters import key_text
-from airflow_coordination.sinks.files import pending, show
+from airflow_coordination.sinks.files import check_directory, pending, show
 from airflow_coordination.sinks.json_text import forgiving_json
 from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
 
@@ -64,6 +64,13 @@ class DataPrepperDeadLetters:
             problem = "leads out of the directory"
             raise InvalidInputError("key_path_prefix", self.key_path_prefix, problem, "Give a path below it")
         _at(self.key_path_prefix, datetime.now(UTC))
+
+    def check(self, columns: Sequence[str], key: str) -> None:
+        """Look whether this process can move files into the directory.
+
+        :raises SinkNotReadyError: naming the directory and this host.
+        """
+        check_directory(self.directory)
 
     def open(self, task: SinkTask) -> DataPrepperWriter:
         """Return a writer of one file for each sink."""

@@ -7,11 +7,21 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import IO, Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.errors import DeploymentError, InvalidInputError
+from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import delete, delete_if_empty, join, move, normal_root, open_to_write
 from airflow_coordination.sinks.json_text import record_json
 from airflow_coordination.sinks.patience import check_sink
-from airflow_coordination.sinks.protocol import DELIVERED, Answer, Guarantee, Record, SinkTask, SinkWriter, refused
+from airflow_coordination.sinks.protocol import (
+    DELIVERED,
+    Answer,
+    Guarantee,
+    Record,
+    SinkNotReadyError,
+    SinkTask,
+    SinkWriter,
+    refused,
+)
 
 PENDING: Final = "_pending"
 """The directory in it that readers take for hidden: they skip what begins with an underscore."""
@@ -46,6 +56,13 @@ class FileSink:
             raise InvalidInputError("format", self.format, "is no format of this sink", "Give 'json' or 'parquet'")
         check_sink(timedelta(seconds=1), self.bulk_records)
 
+    def check(self, columns: Sequence[str], key: str) -> None:
+        """Look whether this process can move files into the directory.
+
+        :raises SinkNotReadyError: naming the directory and this host.
+        """
+        check_directory(self.directory)
+
     def open(self, task: SinkTask) -> SinkWriter:
         """Return a writer of one file."""
         name = f"part-{task.fence}-{task.delivery}-{task.attempt}.{_ENDINGS[self.format]}"
@@ -58,6 +75,17 @@ class FileSink:
         :raises OutputError: when one of them cannot be moved.
         """
         show(self.directory, delivery, notes)
+
+
+def check_directory(directory: str) -> None:
+    """Refuse a local directory that this process cannot write to. Object stores are asked by the first write.
+
+    :raises SinkNotReadyError: naming the directory and this host.
+    """
+    try:
+        check_writable(directory)
+    except DeploymentError as error:
+        raise SinkNotReadyError("directory", directory, f"cannot be used: {error.problem}", error.remedy) from error
 
 
 def pending(directory: str, delivery: str) -> str:

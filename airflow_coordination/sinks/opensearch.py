@@ -14,7 +14,7 @@ from airflow_coordination.sinks.http import ANSWER_WITHIN
 from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.opensearch_bulk import OpenSearchWriter
 from airflow_coordination.sinks.patience import RETRY_FOR, check_sink
-from airflow_coordination.sinks.protocol import Guarantee, SinkTask, SinkWriter
+from airflow_coordination.sinks.protocol import Guarantee, SinkNotReadyError, SinkTask, SinkWriter, without_library
 
 _NOT_IN_NAMES: Final = frozenset(' *?,"<>|/\\#:')
 _OF_OPENSEARCH: Final = frozenset({"_id", "_index", "_routing", "_source", "_version", "_field_names", "_ignored"})
@@ -69,7 +69,7 @@ class OpenSearchSink:
     def setup(self) -> None:
         """Create the index unless it is there, and add the two fields of the fence to its mapping.
 
-        :raises InvalidInputError: when OpenSearch cannot be reached, or refuses.
+        :raises SinkNotReadyError: when OpenSearch cannot be reached, or refuses.
         """
         partition, token = self.fence_fields
         mapping = {"properties": {partition: {"type": "keyword"}, token: {"type": "long"}}}
@@ -82,17 +82,18 @@ class OpenSearchSink:
     def check(self, columns: Sequence[str], key: str) -> None:
         """Look whether the index is there and can keep the fence.
 
-        :raises InvalidInputError: naming what is missing, and the remedy.
+        :raises SinkNotReadyError: naming what is missing, and the remedy.
+        :raises InvalidInputError: for columns whose names are taken.
         """
         self._check_columns(columns)
         with self._asked() as client:
             found = client.indices.get(index=self.index, ignore=[404])
             if found.get("status") == 404:
                 remedy = "Create it with the mapping you want, then run OpenSearchSink(…).setup()"
-                raise InvalidInputError("index", self.index, "does not exist", remedy)
+                raise SinkNotReadyError("index", self.index, "does not exist", remedy)
             if len(found) != 1 or "data_stream" in next(iter(found.values())):
                 problem = "is several indices or a data stream, where a document has no place of its own"
-                raise InvalidInputError("index", self.index, problem, "Give one index, or an alias of one")
+                raise SinkNotReadyError("index", self.index, problem, "Give one index, or an alias of one")
             [about] = found.values()
             self._check_open(client, about.get("settings", {}).get("index", {}))
         self._check_mapping(about.get("mappings", {}))
@@ -123,15 +124,17 @@ class OpenSearchSink:
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:
-        from opensearchpy.exceptions import OpenSearchException
-
+        try:
+            from opensearchpy.exceptions import OpenSearchException
+        except ModuleNotFoundError as error:
+            raise without_library("index", self.index, error, "airflow-coordination[opensearch]") from error
         client = self.client()
         try:
             yield client
         except OpenSearchException as error:
             told = f"{type(error).__name__}: {error}"[:300]
             remedy = "Check the address and the rights, from the driver and from each executor"
-            raise InvalidInputError("index", self.index, f"cannot be used: {told}", remedy) from error
+            raise SinkNotReadyError("index", self.index, f"cannot be used: {told}", remedy) from error
         finally:
             client.close()
 
@@ -144,26 +147,26 @@ class OpenSearchSink:
     def _check_open(self, client: Any, settings: Mapping[str, Any]) -> None:
         """Refuse an index that would take no record whatever is in it."""
         if settings.get("verified_before_close") == "true":
-            raise InvalidInputError("index", self.index, "is closed", f"POST /{self.index}/_open, or give another")
+            raise SinkNotReadyError("index", self.index, "is closed", f"POST /{self.index}/_open, or give another")
         blocks = settings.get("blocks", {})
         if shut := sorted(name for name in _BLOCKS if blocks.get(name) == "true"):
             problem = f"takes no records: index.blocks.{shut[0]} is set"
-            raise InvalidInputError("index", self.index, problem, "Take the block away, or give another index")
+            raise SinkNotReadyError("index", self.index, problem, "Take the block away, or give another index")
         for name in ("default_pipeline", "final_pipeline"):
             pipeline = settings.get(name, _NO_PIPELINE)
             if pipeline != _NO_PIPELINE and client.ingest.get_pipeline(id=pipeline, ignore=[403, 404]) == {}:
                 problem = f"sends each record through the pipeline {pipeline!r}, which does not exist"
-                raise InvalidInputError("index", self.index, problem, f"Create it, or set index.{name} to another")
+                raise SinkNotReadyError("index", self.index, problem, f"Create it, or set index.{name} to another")
 
     def _check_mapping(self, mapping: Mapping[str, Any]) -> None:
         known = mapping.get("properties", {})
         for name, wanted in zip(self.fence_fields, ("keyword", "long"), strict=True):
             if known.get(name, {}).get("type") != wanted:
                 problem = f"has no field {name!r} of the type {wanted}, which tells who wrote a document"
-                raise InvalidInputError("index", self.index, problem, "Run OpenSearchSink(…).setup() once")
+                raise SinkNotReadyError("index", self.index, problem, "Run OpenSearchSink(…).setup() once")
         if mapping.get("_routing", {}).get("required"):
             problem = "wants a routing with each document, which this sink does not send"
-            raise InvalidInputError("index", self.index, problem, "Give an index without required _routing")
+            raise SinkNotReadyError("index", self.index, problem, "Give an index without required _routing")
         if set(mapping.get("_source", {})) & {"enabled", "includes", "excludes"}:
             problem = "does not keep the whole _source, in which the fence is looked up"
-            raise InvalidInputError("index", self.index, problem, "Give an index that keeps it")
+            raise SinkNotReadyError("index", self.index, problem, "Give an index that keeps it")

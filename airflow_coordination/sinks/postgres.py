@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import HIDDEN, know
@@ -18,10 +19,12 @@ from airflow_coordination.sinks.protocol import (
     Answer,
     Guarantee,
     Record,
+    SinkNotReadyError,
     SinkTask,
     SinkWriter,
     failed,
     refused,
+    without_library,
 )
 
 CONNECT_WITHIN: Final = 10
@@ -79,16 +82,8 @@ class PostgresSink:
     guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
 
     def __post_init__(self) -> None:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict
-
         url = str(self.url).replace("postgresql+psycopg://", "postgresql://", 1)
-        try:
-            known = conninfo_to_dict(url)
-        except ProgrammingError:
-            problem = "is no address of PostgreSQL"
-            raise InvalidInputError("url", HIDDEN, problem, "Give postgresql://user@host/database") from None
-        know([known.get("password")])
+        know([_password_of(url)])
         object.__setattr__(self, "url", url)
         if not all(self.table.split(".")):
             raise InvalidInputError("table", self.table, "is no name of a table", "Give 'table' or 'schema.table'")
@@ -97,7 +92,7 @@ class PostgresSink:
     def setup(self) -> None:
         """Add the two columns of the fence to the table, if it lacks them. Needs the right to alter it.
 
-        :raises InvalidInputError: when there is no such table.
+        :raises SinkNotReadyError: when there is no such table, or it may not be altered.
         """
         from psycopg import sql
 
@@ -110,14 +105,15 @@ class PostgresSink:
     def check(self, columns: Sequence[str], key: str) -> None:
         """Look whether the table is there, has the columns, and can tell a record by its key.
 
-        :raises InvalidInputError: naming what is missing, and the remedy.
+        :raises SinkNotReadyError: naming what is missing, and the remedy.
+        :raises InvalidInputError: for columns of the records that do not fit.
         """
         written = self.written(columns)
         with self._connected() as connection:
             known = self._columns_of(connection)
             if lacking := [name for name in self.fence_columns if name not in known]:
                 problem = f"has no column {lacking[0]!r}, which keeps owners that lost their lease out"
-                raise InvalidInputError("table", self.table, problem, "Run PostgresSink(…).setup() once")
+                raise SinkNotReadyError("table", self.table, problem, "Run PostgresSink(…).setup() once")
             for names, place in ((columns, "the records"), (known, f"the table {self.table}")):
                 if strange := [name for name in written if name not in names]:
                     problem = f"is no column of {place}"
@@ -125,7 +121,7 @@ class PostgresSink:
             self._check_taken(connection, written)
             if key not in written or not self._is_unique(connection, key):
                 problem = f"has no unique constraint on {key!r} alone, so that a record would be there twice"
-                raise InvalidInputError("table", self.table, problem, "Make the key column its primary key, or unique")
+                raise SinkNotReadyError("table", self.table, problem, "Make the key column its primary key, or unique")
 
     def open(self, task: SinkTask) -> SinkWriter:
         """Return a writer with a connection of its own."""
@@ -155,20 +151,27 @@ class PostgresSink:
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         return connection
 
-    def _connected(self) -> Any:
-        import psycopg
-
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
         try:
-            return self.connect()
+            import psycopg
+        except ModuleNotFoundError as error:
+            raise without_library("table", self.table, error, "psycopg[binary]") from error
+        try:
+            with self.connect() as connection:
+                yield connection
+        except psycopg.errors.InsufficientPrivilege as error:
+            problem = f"may not be used like that: {_told(error)}"
+            raise SinkNotReadyError("table", self.table, problem, "Give the role the right, or another role") from error
         except psycopg.OperationalError as error:
             remedy = "Check the address, and that the driver and each executor may connect"
-            raise InvalidInputError("table", self.table, f"cannot be reached: {error}", remedy) from error
+            raise SinkNotReadyError("table", self.table, f"cannot be reached: {error}", remedy) from error
 
     def _columns_of(self, connection: Any) -> set[str]:
         found = connection.execute("select to_regclass(%s)::oid", [self.identifier().as_string(connection)]).fetchone()
         if found[0] is None:
             remedy = "Create it first, with a primary key on the key column"
-            raise InvalidInputError("table", self.table, "does not exist", remedy)
+            raise SinkNotReadyError("table", self.table, "does not exist", remedy)
         rows = connection.execute(
             "select attname from pg_attribute where attrelid = %s and attnum > 0 and not attisdropped", found
         )
@@ -182,13 +185,13 @@ class PostgresSink:
         ).fetchone()
         if read_only == "on":
             problem = "is on a server, or of a role, that only reads"
-            raise InvalidInputError("table", self.table, problem, "Give the address of the primary")
+            raise SinkNotReadyError("table", self.table, problem, "Give the address of the primary")
         if not allowed:
             problem = "may not be written by the role of this address"
-            raise InvalidInputError("table", self.table, problem, "Grant it SELECT, INSERT and UPDATE")
+            raise SinkNotReadyError("table", self.table, problem, "Grant it SELECT, INSERT and UPDATE")
         if lacking[0]:
             problem = f"has a column {lacking[0]!r} that must not be null, has no default, and is not written"
-            raise InvalidInputError("table", self.table, problem, "Write it, or give it a default")
+            raise SinkNotReadyError("table", self.table, problem, "Write it, or give it a default")
 
     def _is_unique(self, connection: Any, key: str) -> bool:
         statement = (
@@ -286,6 +289,24 @@ def upsert(sink: PostgresSink, columns: Sequence[str], key: str) -> Any:
         partition=partition,
         token=token,
     )
+
+
+def _password_of(url: str) -> str | None:
+    """Return the password in an address of PostgreSQL.
+
+    :raises InvalidInputError: when it is none.
+    """
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ModuleNotFoundError:  # check says so
+        return urlsplit(url).password
+    try:
+        found = conninfo_to_dict(url).get("password")
+    except ProgrammingError:
+        problem = "is no address of PostgreSQL"
+        raise InvalidInputError("url", HIDDEN, problem, "Give postgresql://user@host/database") from None
+    return None if found is None else str(found)
 
 
 def _value(value: Any) -> Any:

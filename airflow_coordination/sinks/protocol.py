@@ -11,12 +11,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol, runtime_checkable
 
-from airflow_coordination.leases.errors import printable
+from airflow_coordination.leases.errors import InvalidInputError, SettingsError, printable
 
 Record = Mapping[str, Any]
 """A record: its columns by name, as Python values."""
 MAX_REASON: Final = 300
 """Characters of a reason that are kept."""
+
+
+OF_RECORDS: Final = frozenset({"columns", "key", "records"})
+"""Fields of refusals that are about the records of one partition; all others are about the sink."""
+
+
+class SinkNotReadyError(SettingsError):
+    """A sink takes no record, whatever is in it: its table is missing, a library, a right. No partition is charged."""
+
+    @classmethod
+    def of(cls, error: InvalidInputError) -> InvalidInputError:
+        """Return what a sink's check has refused: as it is where it is about the records."""
+        if isinstance(error, cls) or error.field in OF_RECORDS:
+            return error
+        return cls(error.field, error.value, error.problem, error.remedy)
 
 
 class AnswerKind(StrEnum):
@@ -27,6 +42,12 @@ class AnswerKind(StrEnum):
     """For good: this record never fits. It may become a dead letter."""
     FAILED = "failed"
     """Not now, or not by us: nobody's fault but the sink's. Never a dead letter; the batch is negative."""
+
+
+def without_library(field: str, value: object, error: ModuleNotFoundError, distribution: str) -> SinkNotReadyError:
+    """Return the refusal of a sink whose library is not installed in this process."""
+    remedy = f"pip install '{distribution}' for the driver and each executor"
+    return SinkNotReadyError(field, value, f"needs {error.name}, which is not installed", remedy)
 
 
 class Guarantee(StrEnum):
@@ -134,7 +155,8 @@ class CheckingSink(Protocol):
     def check(self, columns: Sequence[str], key: str) -> None:
         """Look, in the driver, whether records of these columns can be delivered.
 
-        :raises InvalidInputError: naming what does not fit, and the remedy.
+        :raises SinkNotReadyError: when no record can be, with the remedy: the lease is given back, the task fails.
+        :raises InvalidInputError: for what is about these records: the partition fails.
         """
 
 

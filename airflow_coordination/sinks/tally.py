@@ -43,6 +43,8 @@ class Tally:
     :param notes: what each sink's writers said as they were closed.
     :param dead_letter_files: of the accepted tasks.
     :param reasons: why each sink refused records, without what only one record has; two at most.
+    :param sums: per sink that is a block, and for the dead letters by condition behind all sinks, sums over the records
+        that it was owed: equal numbers of other records have others.
     :param blamed: the sinks whose refusals are their own fault.
     """
 
@@ -56,6 +58,7 @@ class Tally:
     dead_letter_files: list[str] = field(default_factory=list)
     reasons: dict[int, list[str]] = field(default_factory=dict)
     blamed: list[int] = field(default_factory=list)
+    sums: dict[int, list[int]] = field(default_factory=dict)
 
     @property
     def aside(self) -> Arrival:
@@ -82,6 +85,11 @@ class Tally:
         self.errors[sink] = text
         if sink not in self.blamed:
             self.blamed.append(sink)
+
+    def add_sums(self, sink: int, more: Iterable[int | None]) -> None:
+        """Add to the sums of what a sink was owed."""
+        parts = [each or 0 for each in more]
+        self.sums[sink] = [mine + new for mine, new in zip(self.sums.get(sink, [0] * len(parts)), parts, strict=True)]
 
     def judge(self) -> None:
         """Make no dead letters where a sink is to blame: not of what it took nothing of, for one reason.
@@ -134,6 +142,7 @@ class Tally:
                 "dead_letter_files": self.dead_letter_files,
                 "reasons": list(self.reasons.items()),
                 "blamed": self.blamed,
+                "sums": list(self.sums.items()),
             }
         )
 
@@ -142,7 +151,7 @@ class Tally:
         """Return what :meth:`to_json` wrote."""
         document = json.loads(text)
         document["arrivals"] = Counter({Arrival(*arrival): count for *arrival, count in document["arrivals"]})
-        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes", "reasons")})
+        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes", "reasons", "sums")})
 
     def accounting(self, sinks: Sequence[str], reasons: Sequence[str]) -> Accounting:
         """Return the counts under the names of sinks and reasons."""
@@ -183,6 +192,8 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
             total.note_error(sink, text)
         for sink, notes in each.notes.items():
             total.notes.setdefault(sink, []).extend(notes)
+        for sink, sums in each.sums.items():
+            total.add_sums(sink, sums)
         _add_blame(total, each)
     return total
 

@@ -39,6 +39,7 @@ class TaskPass:
 
     :param task: what all tasks have in common; the schema comes with the first batch.
     :param columns: the number of a record's columns; those of the conditions are behind them.
+    :param sums: the number of columns behind the conditions that are summed up for each block.
     :param reasons: the number of reasons for drops.
     :param names: of the sinks.
     :param sinks: in the order of their names; ``None`` for one that is owed, but not written here: a block.
@@ -54,6 +55,7 @@ class TaskPass:
     sinks: tuple[Sink | None, ...]
     dead_letters: LetterPlace | None
     aside: str | None = None
+    sums: int = 0
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row: this attempt's counts."""
@@ -86,18 +88,24 @@ class _Attempt:
     def _take(self, batch: Any, records: _Records) -> None:
         """Sort one batch by its conditions, and deliver it."""
         reasons, aside, sinks = self._conditions(batch)
+        last = batch.num_columns
+        parts = [batch.column(place) for place in range(last - self._plan.sums, last)]
         self._tally.read += batch.num_rows
         kept = [True] * batch.num_rows
         for number, holds in enumerate(reasons):
             self._tally.dropped[number] += len(_rows(kept, holds))
             kept = _others(kept, holds)
         for holds in aside:
-            self._set_aside(records, _rows(kept, holds))
+            rows = _rows(kept, holds)
+            self._set_aside(records, rows)
+            self._sum_up(len(sinks), parts, rows)
             kept = _others(kept, holds)
         arrivals = [Arrival()] * batch.num_rows
         for number, holds in enumerate(sinks):
             rows = _rows(kept, holds)
             self._tally.owed[number] += len(rows)
+            if self._plan.sinks[number] is None:
+                self._sum_up(number, parts, rows)
             for row, arrival in zip(rows, self._deliver(number, records, rows), strict=True):
                 arrivals[row] = Arrival(*(mine | new for mine, new in zip(arrivals[row], arrival, strict=True)))
         routed = [arrival for arrival, k in zip(arrivals, kept, strict=True) if k and any(arrival)]
@@ -106,10 +114,19 @@ class _Attempt:
 
     def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]], list[list[bool]]]:
         """Return which records which condition holds for: of the reasons, of the dead letters, of the sinks."""
-        flags = [batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns)]
+        flags = [
+            batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns - self._plan.sums)
+        ]
         reasons = self._plan.reasons
         before_sinks = reasons + (self._plan.aside is not None)
         return flags[:reasons], flags[reasons:before_sinks], flags[before_sinks:]
+
+    def _sum_up(self, number: int, parts: Sequence[Any], rows: Sequence[int]) -> None:
+        """Add what was hashed of some records to the sums of a block, or of the dead letters by condition."""
+        if parts and rows:
+            import pyarrow.compute as pc
+
+            self._tally.add_sums(number, [pc.sum(part.take(rows)).as_py() for part in parts])
 
     def _set_aside(self, records: _Records, rows: Sequence[int]) -> None:
         """Make dead letters of records that no sink is asked about."""

@@ -13,6 +13,10 @@ from airflow_coordination.sinks.tally import Arrival, Tally
 from airflow_coordination.sinks.task_pass import FLAG
 from airflow_coordination.spark.routing import Routing, quoted
 
+SUMS: Final = ("__deliver_key_low", "__deliver_key_high", "__deliver_all_low", "__deliver_all_high")
+"""Sums over what was hashed of a sink's records. Equal numbers of other records have other sums."""
+_BITS: Final = 0x7FFF_FFFF
+"""31 bits of four billion records have a sum of 63."""
 _COLUMNS: Final = 100
 """Columns in one expression: Spark's planner nests them, and its stack ends."""
 
@@ -25,9 +29,46 @@ def counted(routing: Routing, flagged: Any) -> Tally:
     """
     from pyspark.sql import functions as fn
 
-    route = _route(routing.before_sinks, len(routing.sinks)).alias("route")
-    groups = flagged.groupBy(route).agg(fn.count("*").alias("records"), *_every_column(routing.records.columns))
-    return tally_of(((row.route, row.records) for row in groups.collect()), len(routing.sinks), len(routing.drop))
+    sinks, reasons = len(routing.sinks), len(routing.drop)
+    route = _route(routing.before_sinks, sinks).alias("route")
+    columns = routing.records.columns
+    groups = flagged.groupBy(route).agg(
+        fn.count("*").alias("records"), *sums_over(hashes(routing)), *_every_column(columns)
+    )
+    rows = groups.collect()
+    tally = tally_of(((row.route, row.records) for row in rows), sinks, reasons)
+    for row in rows:
+        for sink in owed_by(row.route, sinks, reasons):
+            tally.add_sums(sink, [row[name] for name in SUMS])
+    return tally
+
+
+def hashes(routing: Routing) -> list[Any]:
+    """Return columns of 31 bits each: a record's key twice, then all that it holds twice."""
+    from pyspark.sql import functions as fn
+
+    whole = fn.xxhash64(*(_hashable(each) for each in routing.records.schema))
+    two = (fn.xxhash64(_hashable(routing.records.schema[routing.key])), whole)
+    return [part for each in two for part in (each.bitwiseAND(_BITS), fn.shiftrightunsigned(each, 33))]
+
+
+def sums_over(parts: Sequence[Any]) -> list[Any]:
+    """Return the aggregates of such columns, under their names."""
+    from pyspark.sql import functions as fn
+
+    return [fn.sum(part).alias(name) for part, name in zip(parts, SUMS, strict=True)]
+
+
+def same_keys(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two sums say that the keys are the same."""
+    return list(one[:2]) == list(other[:2])
+
+
+def owed_by(route: int, sinks: int, reasons: int) -> list[int]:
+    """Return the numbers of the sinks that records of a route are owed; the dead letters come behind all sinks."""
+    if route < 0:
+        return [sinks] if route < -reasons else []
+    return [sink for sink in range(sinks) if route >> sink & 1]
 
 
 def tally_of(routes: Iterable[tuple[int, int]], sinks: int, reasons: int) -> Tally:
@@ -59,6 +100,15 @@ def _route(before: int, sinks: int) -> Any:
     bits = sum((flag.cast("int") * (1 << sink) for sink, flag in enumerate(flags[before:])), fn.lit(0))
     kept_back = [fn.when(flag, -1 - number) for number, flag in enumerate(flags[:before])]
     return fn.coalesce(*kept_back, bits)
+
+
+def _hashable(column: Any) -> Any:
+    """Return a column of which Spark makes a number; of maps and variants it does not."""
+    from pyspark.sql import functions as fn
+
+    found = fn.col(quoted(column.name))
+    kind = column.dataType.simpleString()
+    return fn.to_json(fn.struct(found)) if "map<" in kind or "variant" in kind else found
 
 
 def _every_column(columns: Sequence[str]) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
 from airflow_coordination.spark.absorbing import check_absorbed, standing_for
-from airflow_coordination.spark.counting import counted
+from airflow_coordination.spark.counting import SUMS, counted, hashes, same_keys, sums_over
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.session import context_of
@@ -92,6 +92,8 @@ class Delivery:
     _opened: list[OpenBlock] = field(default_factory=list)
     _told: list[bool] = field(default_factory=list)
     _rows: dict[str, int] = field(default_factory=dict)
+    _sums: dict[str, list[int]] = field(default_factory=dict)
+    _others: list[str] = field(default_factory=list)
     _dead_letters_stored: int | None = None
     _absorbed: int = 0
 
@@ -145,7 +147,23 @@ class Delivery:
                 self.routing.check_keys(flagged)
             for name in self.routing.blocks:
                 self._publish(flagged, name)
-            return self._pass_with_dead_letters(flagged)
+            tally = self._pass_with_dead_letters(flagged)
+            self._others += self._differing(flagged, tally)
+            return tally
+
+    def _differing(self, flagged: Any, tally: Tally) -> Iterator[str]:
+        """Name the blocks that hold other records than those that were counted for them.
+
+        A moment or a sum of floats may be another each time it is computed; the records are the same as long as their
+        keys are, if these tell records apart.
+        """
+        for number, name in enumerate(self.routing.sinks):
+            if name not in self._sums or self._rows[name] != tally.owed[number]:
+                continue  # no block, or its number says it already
+            owed, got = tally.sums.get(number, [0] * len(SUMS)), self._sums[name]
+            if owed == got or (same_keys(owed, got) and not self.routing.wrong_keys(flagged, [name])):
+                continue
+            yield f"sink {name!r} got other records than it was owed, although as many"
 
     def _is_kept(self) -> bool:
         """Whether Spark keeps the records: where sinks are written to that nobody could take anything back from."""
@@ -158,11 +176,16 @@ class Delivery:
 
     def _publish(self, flagged: Any, name: str) -> None:
         """Write one block. It counts nothing until the lease's ending, so blocks come before all other sinks."""
+        from pyspark.sql import Observation
+
         sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
             self._opened.append(block)
-            owed.write.format(sink.format).options(**block.options).save(block.path)
+            seen = Observation()
+            observed = owed.observe(seen, *sums_over(hashes(self.routing)))
+            observed.write.format(sink.format).options(**block.options).save(block.path)
         self._rows[name] = self._rows_in(block)
+        self._sums[name] = [seen.get[each] or 0 for each in SUMS]
 
     def _pass_with_dead_letters(self, flagged: Any) -> Tally:
         place = self.routing.dead_letters
@@ -197,7 +220,11 @@ class Delivery:
         """Let Spark alone count what blocks are owed; only dead letters by condition are shown to Python, if any."""
         tally = counted(self.routing, flagged)
         if tally.arrivals[tally.aside]:
-            tally.wrote_letters(self._on_executors(self.routing.set_aside(flagged), dead_letters))
+            written = self._on_executors(self.routing.set_aside(flagged), dead_letters)
+            aside = len(self.routing.sinks)
+            if written.read == tally.arrivals[tally.aside] and written.sums.get(aside) != tally.sums.get(aside):
+                self._others.append("the dead letters are other records than were counted for them, although as many")
+            tally.wrote_letters(written)
         return tally
 
     def _on_executors(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
@@ -211,7 +238,10 @@ class Delivery:
             sinks=tuple(routing.external.get(name) for name in routing.sinks),
             dead_letters=dead_letters,
             aside=None if routing.aside is None else f"dead_letters.where: {routing.aside}"[:MAX_REASON],
+            sums=len(SUMS) if routing.blocks else 0,
         )
+        if routing.blocks:
+            flagged = flagged.select("*", *(part.alias(name) for part, name in zip(hashes(routing), SUMS, strict=True)))
         rows = flagged.mapInArrow(one_pass, "summary string").collect()
         tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
         tally.judge()
@@ -254,6 +284,8 @@ class Delivery:
             yield f"dead letters could not be written: {tally.errors[DEAD_LETTERS]}"
 
     def _imbalances(self, tally: Tally, accounting: Accounting) -> Iterator[str]:
+        for line in self._others:
+            yield f"{line}; is the input the same each time it is read? If not, persist() it before"
         for line in accounting.imbalances():
             yield f"the counts do not balance: {line}; is the input the same each time it is read?"
         dead = sum(counts.dead_lettered for counts in accounting.sinks.values()) + tally.arrivals[tally.aside]

@@ -16,7 +16,6 @@ from airflow_coordination.leases.errors import (
     CoordinationError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
-    SettingsError,
 )
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
@@ -27,6 +26,7 @@ from airflow_coordination.leases.settings import OnNegative
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.exact_text import TextOptions, text_options
+from airflow_coordination.outputs.output_root import usable_root
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
@@ -72,7 +72,7 @@ class PartitionLease:
         """What became of the records that were delivered in this tenure."""
         self.refused: CoordinationError | None = None
         """The refusal that told this process that its tenure is over."""
-        self.misconfigured: SettingsError | None = None
+        self.misconfigured: CoordinationError | None = None
         """The refusal that the function got for a reason that is not its own."""
 
     @property
@@ -337,13 +337,13 @@ class PartitionLease:
         return [*self._lease.chain.partition.staged, *self._finished]
 
     def _own_attempt(self) -> Attempt:
-        if self._output_root is None:
-            problem = "is not set, so there is no place for blocks"
-            self.misconfigured = SettingsError("output_root", None, problem, "Set output_root")
-            raise self.misconfigured
         with self._lock:
             if self._attempt is None:
-                partition = self.partition
-                store_id = self._coordinator.store.store_id
-                self._attempt = Attempt(self._output_root, partition.source, partition.key, self.fence, store_id)
+                try:
+                    root = usable_root(self._output_root)
+                except CoordinationError as error:
+                    self.misconfigured = error
+                    raise
+                partition, store_id = self.partition, self._coordinator.store.store_id
+                self._attempt = Attempt(root, partition.source, partition.key, self.fence, store_id)
             return self._attempt

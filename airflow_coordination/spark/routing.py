@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.leases.accounting import MAX_REASONS, MAX_SINKS, check_name
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.sinks.protocol import CheckingSink, Sink
+from airflow_coordination.sinks.protocol import CheckingSink, Sink, SinkNotReadyError
 from airflow_coordination.sinks.task_pass import BY_CONDITION, FLAG
 from airflow_coordination.spark.adding import check_arguments
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
@@ -52,9 +52,9 @@ class Routing:
                 raise InvalidInputError(f"sinks[{name!r}]", sink, "is no sink", remedy)
         for field, condition in self._conditions().items():
             self._check_condition(field, condition)
-        for sink in self.external.values():
-            if isinstance(sink, CheckingSink):
-                sink.check(self.records.columns, self.key)
+        for place in (*self.external.values(), self.dead_letters):
+            if isinstance(place, CheckingSink):
+                self._check_sink(place)
 
     @property
     def blocks(self) -> dict[str, Publish]:
@@ -97,19 +97,23 @@ class Routing:
 
         :raises InvalidInputError: with an example.
         """
-        from pyspark.sql import functions as fn
-
-        owed = fn.lit(False)
-        for name in self.external:
-            owed |= self._owed(name)
-        keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
-        wrong = keys.where("key is null or records > 1").orderBy("key").limit(1).collect()
+        wrong = self.wrong_keys(flagged, self.external)
         if not wrong:
             return
         [(key, count)] = wrong
         problem = f"is null in {count} record(s)" if key is None else f"is {key!r} in {count} records"
         remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
         raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
+
+    def wrong_keys(self, flagged: Any, names: Iterable[str]) -> list[Any]:
+        """Return a key that is null or there twice, with its number, among the records that some sinks are owed."""
+        from pyspark.sql import functions as fn
+
+        owed = fn.lit(False)
+        for name in names:
+            owed |= self._owed(name)
+        keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
+        return list(keys.where("key is null or records > 1").orderBy("key").limit(1).collect())
 
     def _owed(self, name: str) -> Any:
         return _unless(self.before_sinks + list(self.sinks).index(name), self.before_sinks)
@@ -119,6 +123,12 @@ class Routing:
         if self.aside is not None:
             before["dead_letters.where"] = self.aside
         return before | {f"sinks[{name!r}].where": sink.where for name, sink in self.sinks.items()}
+
+    def _check_sink(self, sink: CheckingSink) -> None:
+        try:
+            sink.check(self.records.columns, self.key)
+        except InvalidInputError as error:
+            raise SinkNotReadyError.of(error) from error.__cause__
 
     def _check_names(self) -> None:
         for field, named, most in (("sinks", self.sinks, MAX_SINKS), ("drop", self.drop, MAX_REASONS)):

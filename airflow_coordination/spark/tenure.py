@@ -19,7 +19,6 @@ from airflow_coordination.leases.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
-    SettingsError,
 )
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
@@ -29,6 +28,7 @@ from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.sinks.protocol import SinkNotReadyError
 from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
@@ -199,7 +199,9 @@ class _Tenure:
         """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
         if isinstance(result, _NotBegun):
             return self._not_begun(result.problem)
-        if isinstance(result, SettingsError) and result is self._seen.misconfigured:
+        if isinstance(result, SinkNotReadyError):
+            return self._not_begun(result)
+        if isinstance(result, CoordinationError) and result is self._seen.misconfigured:
             return self._not_begun(result)
         return self._end_of_work(result)
 

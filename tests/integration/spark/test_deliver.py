@@ -14,9 +14,18 @@ import pytest
 
 from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.leases import InvalidInputError, PartitionStatus
+from airflow_coordination.leases import DeploymentError, InvalidInputError, PartitionStatus
 from airflow_coordination.outputs import published_accounting
-from airflow_coordination.sinks import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
+from airflow_coordination.sinks import (
+    DELIVERED,
+    Answer,
+    Guarantee,
+    Record,
+    SinkNotReadyError,
+    SinkTask,
+    failed,
+    refused,
+)
 from airflow_coordination.spark import (
     Close,
     Complete,
@@ -369,6 +378,77 @@ def test_s13_what_lost_attempts_wrote_is_no_dead_letter(deliver, published, jour
     assert [row.key for row in published("dead")] == ["4"]
 
 
+@dataclass(frozen=True)
+class NotReady(Journal):
+    """A sink whose set-up was forgotten, as one from elsewhere says it."""
+
+    def check(self, columns: Sequence[str], key: str) -> None:
+        raise InvalidInputError("queue", "flights", "does not exist", "Run queue create flights")
+
+
+def in_a_file(tmp_path: Path) -> str:
+    (tmp_path / "file").write_text("")
+    return str(tmp_path / "file" / "below")
+
+
+NOT_READY = {
+    "a sink from elsewhere": (lambda path: NotReady(str(path)), "Run queue create flights"),
+    "a directory": (lambda path: FileSink(in_a_file(path)), "Give a directory"),
+    "a server": (lambda path: PostgresSink("postgresql://x@127.0.0.1:1/x", table="t"), "Check the address, and that"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_READY)
+def test_b4_a_set_up_that_was_forgotten_charges_nobody_and_is_told(run, coordinator, tmp_path, name):
+    """Of 300 partitions none is parked, tried or lost; the task is red, and says what to do."""
+    coordinator.create_partitions([f"p{number}" for number in range(299)])
+    sink, remedy = NOT_READY[name]
+
+    def main(spark, lease):
+        lease.deliver(spark.range(1), "id", {"queue": sink(tmp_path)})
+        return Complete()
+
+    for _ in range(3):  # the task is tried again
+        with pytest.raises(SinkNotReadyError, match=remedy):
+            run(main)
+    partitions = list(coordinator.partitions())
+    assert len(partitions) == 300
+    assert {(each.status, each.failures) for each in partitions} == {(PartitionStatus.UNASSIGNED, 0)}
+
+
+def test_b4_a_forgotten_setup_of_a_table_names_the_command(run, coordinator, postgres_url):
+    url = postgres_url.replace("+psycopg", "")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create table forgotten (id bigint primary key)")
+
+    def main(spark, lease):
+        lease.deliver(spark.range(1), "id", {"table": PostgresSink(url, table="forgotten")})
+        return Complete()
+
+    with pytest.raises(SinkNotReadyError, match=r"Run PostgresSink\(…\)\.setup\(\) once"):
+        run(main)
+    assert coordinator.partition("p").failures == 0
+
+
+def test_b4_an_output_root_that_cannot_be_written_charges_nobody(store, coordinator, spark, tmp_path):
+    def main(spark, lease):
+        lease.deliver(spark.range(1), "id", {"clean": Publish("clean")})
+        return Complete()
+
+    with pytest.raises(DeploymentError, match=r"is a file\. Give a directory"):
+        drain(main, store=store, source="s", spark=spark, output_root=in_a_file(tmp_path), settings=FAST)
+    assert coordinator.partition("p").failures == 0
+
+
+def test_b4_a_refusal_that_is_about_the_records_is_their_partition_s(deliver, coordinator, postgres_url):
+    url = postgres_url.replace("+psycopg", "")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create table narrow (k bigint primary key)")
+        (sink := PostgresSink(url, table="narrow")).setup()
+        assert "columns='v': is no column of the table" in str(deliver(ROWS, {"table": sink})["error"])
+    assert coordinator.partition("p").failures == 1
+
+
 def test_s13_a_table_holds_each_record_once(deliver, postgres_url):
     url = postgres_url.replace("+psycopg", "")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -413,6 +493,47 @@ def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(
         "same each time it is read?",
     )
     assert coordinator.partition("p").failures == 1
+
+
+@pytest.fixture
+def moving(spark, tmp_path):
+    """Records that are open and closed in turns: another half of them each time they are read."""
+    from pyspark.sql import functions as fn
+
+    def is_open(key: int) -> bool:
+        with (tmp_path / f"reads-{key}").open("a") as file:
+            file.write("x")
+            return bool((key + file.tell()) % 2)
+
+    is_open = fn.udf(is_open, "boolean").asNondeterministic()
+    return spark.range(10).select(fn.col("id").alias("k"), is_open("id").alias("open"))
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["blocks only", "another sink"])
+def test_d2_as_many_other_records_are_no_delivery(deliver, moving, coordinator, monkeypatch, journal, other):
+    """Between the two readings each record has changed sides: all numbers are equal, and half of them are nowhere."""
+    monkeypatch.setattr(delivery, "_kept", lambda frame, several: nullcontext(frame))
+    sinks = {"open": Publish("open", where="open"), "closed": Publish("closed", where="not open")}
+    sinks |= {"other": Journal(str(journal), where="k = 1")} if other else {}
+    done = deliver(moving, sinks, check_keys=False)["done"]
+    assert (done.accounting.imbalances(), done.accounting.delivered["open"]) == ([], 5)
+    assert "got other records than it was owed, although as many; is the input the same" in done.problems[0]
+    assert (done.positive, coordinator.partition("p").failures) == (False, 1)
+
+
+@pytest.mark.parametrize(("key", "positive"), [("id as k", True), ("id % 2 as k", False)], ids=["unique", "not unique"])
+def test_d2_what_is_computed_anew_is_the_same_record_if_its_key_tells_it_apart(deliver, spark, key, positive):
+    """The moment of the reading, a sum of floats: they may differ, and who is where does not."""
+    moments = spark.range(10).selectExpr(key, "current_timestamp() as at", "rand() as r", "map('a', id) as m")
+    done = deliver(moments, {"all": Publish("all"), "some": Publish("some", where="k = 1")})["done"]
+    assert done.positive is positive, done.problems
+
+
+def test_d2_dead_letters_that_are_other_records_are_no_delivery(deliver, moving, monkeypatch):
+    place = DeadLetters("dead", where="not open")
+    done = deliver(moving, {"open": Publish("open", where="open and false")}, dead_letters=place)["done"]
+    assert "the dead letters are other records than were counted for them, although as many" in done.problems[0]
+    assert not done.positive
 
 
 def test_s13_what_spark_keeps_is_the_same_each_time(deliver, once, journal):

@@ -9,6 +9,10 @@ def _set(test: str) -> Tested:
     return Tested(f"tests/unit/acknowledgments/test_acknowledgment_set.py::test_s13_{test}")
 
 
+def _pass6(test: str) -> Tested:
+    return Tested(f"tests/unit/sinks/test_task_pass.py::test_d6_{test}")
+
+
 def _pass(test: str) -> Tested:
     return Tested(f"tests/unit/sinks/test_task_pass.py::test_s13_{test}")
 
@@ -155,8 +159,8 @@ MUTANTS = (
     Mutant(
         "a dead letter by condition goes to the sinks, too",
         "sinks.task_pass",
-        "            self._set_aside(records, _rows(kept, holds))\n            kept = _others(kept, holds)\n",
-        "            self._set_aside(records, _rows(kept, holds))\n",
+        "            self._sum_up(len(sinks), parts, rows)\n            kept = _others(kept, holds)\n",
+        "            self._sum_up(len(sinks), parts, rows)\n",
         "S13: what is known to be malformed reaches sinks, and counts there and among the dead letters",
         _pass("a_dead_letter_by_condition_goes_to_no_sink_and_a_dropped_record_is_none"),
     ),
@@ -202,6 +206,22 @@ MUTANTS = (
         "",
         "S13: a function that swallows the error of a delivery completes without its records",
         Tested("tests/unit/spark/test_deliveries.py::test_d1_what_raises_is_kept_although_its_error_is_swallowed"),
+    ),
+    Mutant(
+        "HTTP 413 refuses the whole bulk",
+        "sinks.http",
+        "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1:\n",
+        "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1 or answer.reason.startswith('413'):\n",
+        "S13: records that fit in smaller requests become dead letters",
+        Tested("tests/unit/sinks/test_http.py::test_small_x9_a_bulk_that_is_too_large_is_halved_until_it_fits"),
+    ),
+    Mutant(
+        "what a sink refuses every record for is the records' fault",
+        "sinks.blame",
+        "        return self._count >= ENOUGH\n",
+        "        return False\n",
+        "S13: an index is closed, all records become dead letters, and the input is deleted",
+        _pass6("what_every_record_is_refused_for_is_the_sink_s_fault"),
     ),
     Mutant(
         "some of the records that a row stands for are done",
