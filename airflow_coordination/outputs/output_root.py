@@ -23,10 +23,11 @@ def usable_root(output_root: str | None) -> str:
     return output_root
 
 
-def check_writable(output_root: str) -> None:
+def check_writable(output_root: str, called: str = "output_root") -> None:
     """Refuse a local root that this process cannot write below. Object stores are asked by the first write.
 
     :param output_root: as the user gave it.
+    :param called: what it is called in the message.
     :raises DeploymentError: naming the directory and this host.
     :raises InvalidInputError: when it is no address.
     """
@@ -36,8 +37,8 @@ def check_writable(output_root: str) -> None:
     place = Path(root)
     there = next(each for each in (place, *place.parents) if os.path.exists(each))
     if not there.is_dir():
-        problem = f"output_root {root!a} cannot be used on {socket.gethostname()!a}: {str(there)!a} is a file"
+        problem = f"{called} {root!a} cannot be used on {socket.gethostname()!a}: {str(there)!a} is a file"
         raise DeploymentError(problem, "Give a directory")
     if not os.access(there, os.W_OK | os.X_OK):
-        problem = f"output_root {root!a} cannot be used on {socket.gethostname()!a}: {str(there)!a} is not writable"
+        problem = f"{called} {root!a} cannot be used on {socket.gethostname()!a}: {str(there)!a} is not writable"
         raise DeploymentError(problem, "Give the user of this worker the right, or another directory")

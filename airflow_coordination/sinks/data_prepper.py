@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.storage import join, normal_root, open_to_write
 from airflow_coordination.sinks.dead_letters import key_text
-from airflow_coordination.sinks.files import check_directory, pending, show
+from airflow_coordination.sinks.files import check_directory, forget, pending, show
 from airflow_coordination.sinks.json_text import forgiving_json
 from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
 
@@ -75,6 +75,10 @@ class DataPrepperDeadLetters:
     def open(self, task: SinkTask) -> DataPrepperWriter:
         """Return a writer of one file for each sink."""
         return DataPrepperWriter(pending(self.directory, task.delivery), task, self.pipeline or task.source)
+
+    def forget(self, delivery: str) -> None:
+        """Delete what the tasks of a delivery have written that came to no end."""
+        forget(self.directory, delivery)
 
     def accept(self, delivery: str, names: Sequence[str]) -> None:
         """Move the files of the accepted tasks to where readers look, and delete the others.

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.known_secrets import know
-from airflow_coordination.sinks.http_address import check_address
+from airflow_coordination.sinks.http_address import check_address, know_headers
 from airflow_coordination.sinks.http_request import RequestRefusedError, post
 from airflow_coordination.sinks.json_text import record_json
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
@@ -20,6 +19,8 @@ from airflow_coordination.sinks.protocol import (
     Record,
     SinkTask,
     SinkWriter,
+    check_chosen,
+    chosen,
     failed,
     refused,
 )
@@ -44,6 +45,7 @@ class HttpSink:
     :param where: an SQL condition; ``None`` for all records.
     :param headers: further headers, such as ``Authorization``. Their values are treated as secrets.
     :param bulk_records: how many records one request holds.
+    :param columns: the columns that are written; ``None`` for all. Conditions see the others all the same.
     :param timeout: how long one request may take.
     :param retry_for: how long transient answers are repeated.
     :raises InvalidInputError: naming the argument that cannot be used.
@@ -55,13 +57,15 @@ class HttpSink:
     bulk_records: int = 500
     timeout: timedelta = ANSWER_WITHIN
     retry_for: timedelta = RETRY_FOR
+    columns: tuple[str, ...] | None = None
     guarantee: Guarantee = field(default=Guarantee.AT_LEAST_ONCE, init=False)
 
     def __post_init__(self) -> None:
         check_address(self.url)
-        know(self.headers.values())
+        know_headers(self.headers)
         check_sink(self.retry_for, self.bulk_records)
         check_sink(self.timeout, self.bulk_records, field="timeout")
+        object.__setattr__(self, "columns", check_chosen(self.columns))
 
     def open(self, task: SinkTask) -> SinkWriter:
         """Return a writer; each bulk is a request of its own."""
@@ -86,7 +90,8 @@ class HttpWriter:
         texts: dict[int, str] = {}
         for number, record in enumerate(records):
             try:
-                texts[number] = record_json(record)
+                texts[number] = record_json(chosen(record, self._sink.columns))
+                texts[number].encode()
             except ValueError as error:
                 answers[number] = refused(f"no JSON: {error}")
         answers |= dict(zip(texts, self._post(list(texts.values())), strict=True))

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import HIDDEN
+from airflow_coordination.leases.known_secrets import HIDDEN, know
 
 _QUOTE: Final = "Write it as it is sent: urllib.parse.quote for a path, xn--… for a host's name"
+_HEADER: Final = re.compile(r"[\x20-\x7e\xa0-\xff]*")
+
+
+def know_headers(headers: object) -> None:
+    """Remember the values of headers as secrets: as they are, and what stands behind their scheme, too.
+
+    A server that refuses a token says which: without ``Bearer``, and of a user's name and password without ``Basic``.
+
+    :raises InvalidInputError: for what is no mapping of texts that a header can hold; the message shows no value.
+    """
+    if not isinstance(headers, Mapping) or not all(isinstance(name, str) for name in headers):
+        raise InvalidInputError("headers", HIDDEN, "is no mapping of names to texts", "Give headers={'Name': 'value'}")
+    for name, value in headers.items():
+        know(_secrets_in(value))
+        if not isinstance(value, str) or not value.isprintable() or not _HEADER.fullmatch(value):
+            problem = "is no text that a header can hold"
+            remedy = "Give printable Latin text without a line's end; a token from a file wants strip()"
+            raise InvalidInputError(f"headers[{name!r}]", HIDDEN, problem, remedy)
+
+
+def _secrets_in(value: object) -> Iterator[str]:
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    yield from (text, text.strip(), *text.split(None, 1)[1:])
+    with suppress(ValueError):  # no base 64
+        user, _, password = (
+            base64.b64decode(text.split()[-1] if text.split() else "", validate=True).decode().partition(":")
+        )
+        yield password or user
 
 
 def check_address(url: str) -> None:

@@ -9,12 +9,19 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sinks.http import ANSWER_WITHIN
-from airflow_coordination.sinks.http_address import check_address
+from airflow_coordination.sinks.http_address import check_address, know_headers
 from airflow_coordination.sinks.opensearch_bulk import OpenSearchWriter
 from airflow_coordination.sinks.patience import RETRY_FOR, check_sink
-from airflow_coordination.sinks.protocol import Guarantee, SinkNotReadyError, SinkTask, SinkWriter, without_library
+from airflow_coordination.sinks.protocol import (
+    Guarantee,
+    SinkNotReadyError,
+    SinkTask,
+    SinkWriter,
+    check_chosen,
+    check_fence_names,
+    without_library,
+)
 
 _NOT_IN_NAMES: Final = frozenset(' *?,"<>|/\\#:')
 _OF_OPENSEARCH: Final = frozenset({"_id", "_index", "_routing", "_source", "_version", "_field_names", "_ignored"})
@@ -40,6 +47,8 @@ class OpenSearchSink:
     :param headers: further headers, such as ``Authorization``. Their values are treated as secrets.
     :param ca_certs: a file of certificates to trust, on the driver and each executor; ``None`` for the usual ones.
     :param fence_fields: the names of the two fields: keyword, and long.
+    :param columns: the columns that are in the documents, whose ``_id`` is the key in any case; ``None`` for
+        all. Conditions see the others all the same.
     :param bulk_records: how many records one request holds.
     :param timeout: how long one request may take.
     :param retry_for: how long transient answers, for the whole bulk or some records, are repeated.
@@ -55,16 +64,19 @@ class OpenSearchSink:
     bulk_records: int = 1_000
     timeout: timedelta = ANSWER_WITHIN
     retry_for: timedelta = RETRY_FOR
+    columns: tuple[str, ...] | None = None
     guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
 
     def __post_init__(self) -> None:
         check_address(self.url)
-        name = self.index
-        if not name or name[0] in "_-+." or _NOT_IN_NAMES & set(name):
+        check_fence_names("fence_fields", self.fence_fields)
+        name: object = self.index
+        if not isinstance(name, str) or not name or name[0] in "_-+." or _NOT_IN_NAMES & set(name):
             raise InvalidInputError("index", name, "is no name of one index", "Give an index or an alias, no pattern")
-        know(self.headers.values())
+        know_headers(self.headers)
         check_sink(self.retry_for, self.bulk_records)
         check_sink(self.timeout, self.bulk_records, field="timeout")
+        object.__setattr__(self, "columns", check_chosen(self.columns))
 
     def setup(self) -> None:
         """Create the index unless it is there, and add the two fields of the fence to its mapping.
@@ -85,7 +97,7 @@ class OpenSearchSink:
         :raises SinkNotReadyError: naming what is missing, and the remedy.
         :raises InvalidInputError: for columns whose names are taken.
         """
-        self._check_columns(columns)
+        self._check_columns(self.columns or columns)
         with self._asked() as client:
             found = client.indices.get(index=self.index, ignore=[404])
             if found.get("status") == 404:
@@ -106,6 +118,7 @@ class OpenSearchSink:
             task,
             fence_fields=self.fence_fields,
             retry_for=self.retry_for,
+            columns=self.columns,
         )
 
     def client(self) -> Any:

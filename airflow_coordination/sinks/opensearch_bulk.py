@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from airflow_coordination.sinks.json_text import record_json
 from airflow_coordination.sinks.patience import TransientError, patient
-from airflow_coordination.sinks.protocol import DELIVERED, Answer, Record, SinkTask, failed, refused
+from airflow_coordination.sinks.protocol import DELIVERED, Answer, Record, SinkTask, chosen, failed, refused
 
 SUPERSEDED: Final = "a later owner of this partition has written this record already"
 _LONGEST_ID: Final = 512
@@ -41,11 +41,20 @@ class OpenSearchWriter:
     :param task: the Spark task.
     :param fence_fields: of partition and token.
     :param retry_for: how long transient answers are repeated.
+    :param columns: what is in a document of its record; ``None`` for all.
     """
 
     def __init__(
-        self, client: Any, index: str, task: SinkTask, *, fence_fields: tuple[str, str], retry_for: timedelta
+        self,
+        client: Any,
+        index: str,
+        task: SinkTask,
+        *,
+        fence_fields: tuple[str, str],
+        retry_for: timedelta,
+        columns: Sequence[str] | None = None,
     ) -> None:
+        self._columns = columns
         self._client, self._index, self._task, self._retry_for = client, index, task, retry_for
         self._partition_field, self._token_field = fence_fields
 
@@ -72,7 +81,7 @@ class OpenSearchWriter:
         task = self._task
         try:
             fence = {self._partition_field: task.partition_id, self._token_field: task.token}
-            return _Document(_id_of(record[task.key]), record_json({**record, **fence}).encode())
+            return _Document(_id_of(record[task.key]), record_json({**chosen(record, self._columns), **fence}).encode())
         except ValueError as error:
             raise ValueError(f"no document: {error}") from error
 

@@ -14,6 +14,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import HIDDEN, know
 from airflow_coordination.leases.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
+from airflow_coordination.sinks.postgres_table import KEY_COLUMN, TAKES, is_coarser
 from airflow_coordination.sinks.protocol import (
     DELIVERED,
     Answer,
@@ -22,6 +23,8 @@ from airflow_coordination.sinks.protocol import (
     SinkNotReadyError,
     SinkTask,
     SinkWriter,
+    check_chosen,
+    check_fence_names,
     failed,
     refused,
     without_library,
@@ -39,14 +42,6 @@ _CONNECTION: Final = {
 _SETTINGS: Final = {**FIXED, **bounds(STATEMENT_WITHIN)}
 _SET: Final = f"select {', '.join('set_config(%s, %s, true)' for _ in _SETTINGS)}"
 """Within each transaction: a pooler would drop what is set on the session."""
-_TAKES: Final = """select current_setting('transaction_read_only'),
-    has_any_column_privilege(%s, 'insert') and has_any_column_privilege(%s, 'update'),
-    (select min(a.attname::text) from pg_attribute a join pg_type t on t.oid = a.atttypid
-        where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef
-        and a.attidentity = '' and t.typdefault is null and a.attname::text <> all (%s)
-        and not exists (select 1 from pg_trigger g where g.tgrelid = r.oid and not g.tgisinternal))
-    from (select %s::regclass::oid) as r"""
-"""Triggers may set what is not written."""
 _SUPERSEDED: Final = "a later owner of this partition has written this record already"
 
 
@@ -85,9 +80,12 @@ class PostgresSink:
         url = str(self.url).replace("postgresql+psycopg://", "postgresql://", 1)
         know([_password_of(url)])
         object.__setattr__(self, "url", url)
-        if not all(self.table.split(".")):
+        check_fence_names("fence_columns", self.fence_columns)
+        parts = str(self.table).split(".")
+        if not all(parts) or len(parts) > 2:
             raise InvalidInputError("table", self.table, "is no name of a table", "Give 'table' or 'schema.table'")
         check_sink(self.retry_for, self.bulk_records)
+        object.__setattr__(self, "columns", check_chosen(self.columns))
 
     def setup(self) -> None:
         """Add the two columns of the fence to the table, if it lacks them. Needs the right to alter it.
@@ -122,6 +120,20 @@ class PostgresSink:
             if key not in written or not self._is_unique(connection, key):
                 problem = f"has no unique constraint on {key!r} alone, so that a record would be there twice"
                 raise SinkNotReadyError("table", self.table, problem, "Make the key column its primary key, or unique")
+
+    def check_key_type(self, key: str, kind: str) -> None:
+        """Look whether the table keeps every two keys apart.
+
+        :param kind: Spark's type of the key.
+        :raises SinkNotReadyError: when its column rounds, folds or cuts them.
+        """
+        with self._connected() as connection:
+            table = self.identifier().as_string(connection)
+            column, exact = connection.execute(KEY_COLUMN, [table, key]).fetchone()
+        if is_coarser(kind, column, exact_collation=exact):
+            how = column if exact else f"{column} with a collation in which different texts are equal"
+            problem = f"has the key column {key!r} of the type {how}, in which two keys of the type {kind} may be one"
+            raise SinkNotReadyError("table", self.table, problem, "Give it a type that keeps all keys apart")
 
     def open(self, task: SinkTask) -> SinkWriter:
         """Return a writer with a connection of its own."""
@@ -181,7 +193,7 @@ class PostgresSink:
         """Refuse a table that would take no row whatever is in it."""
         table = self.identifier().as_string(connection)
         read_only, allowed, *lacking = connection.execute(
-            _TAKES, [table, table, [*written, *self.fence_columns], table]
+            TAKES, [table, table, [*written, *self.fence_columns], table]
         ).fetchone()
         if read_only == "on":
             problem = "is on a server, or of a role, that only reads"
@@ -236,6 +248,9 @@ class PostgresWriter:
                 return [DELIVERED] * len(rows)
             alone = failed(_SUPERSEDED)
         except (psycopg.DataError, psycopg.IntegrityError) as error:
+            alone = refused(_told(error))
+        except (ValueError, OverflowError) as error:  # a value that no text of PostgreSQL's can be made of
+            self._drop()
             alone = refused(_told(error))
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             self._drop()

@@ -34,6 +34,36 @@ class SinkNotReadyError(SettingsError):
         return cls(error.field, error.value, error.problem, error.remedy)
 
 
+def check_chosen(columns: object) -> tuple[str, ...] | None:
+    """Return the columns that a sink gets, as it was given them; ``None`` for all.
+
+    :raises InvalidInputError: for what is no list of different names.
+    """
+    if columns is None:
+        return None
+    names = tuple(columns) if isinstance(columns, list | tuple) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        problem = "is no list of one or more different names of columns"
+        raise InvalidInputError("columns", columns, problem, "Give columns=('flight', …), or None for all")
+    return names
+
+
+def check_fence_names(field: str, names: object) -> None:
+    """Refuse what are not the names of two different columns.
+
+    :raises InvalidInputError: naming ``field``.
+    """
+    good = isinstance(names, list | tuple) and len(names) == 2 and all(isinstance(each, str) and each for each in names)
+    if not good or len(set(names)) < 2:  # type: ignore[call-overload]
+        problem = "are not the names of two different columns"
+        raise InvalidInputError(field, names, problem, "Give two: of the partition, and of the token")
+
+
+def chosen(record: Record, columns: Sequence[str] | None) -> Record:
+    """Return what a sink gets of a record."""
+    return record if columns is None else {name: record[name] for name in columns}
+
+
 class AnswerKind(StrEnum):
     """What became of one record in one sink."""
 
@@ -157,6 +187,17 @@ class CheckingSink(Protocol):
 
         :raises SinkNotReadyError: when no record can be, with the remedy: the lease is given back, the task fails.
         :raises InvalidInputError: for what is about these records: the partition fails.
+        """
+
+
+@runtime_checkable
+class ForgettingSink(Protocol):
+    """A sink whose tasks leave something behind when their delivery raises."""
+
+    def forget(self, delivery: str) -> None:
+        """Delete it, in the driver. What this raises is logged.
+
+        :param delivery: the call to ``lease.deliver``.
         """
 
 

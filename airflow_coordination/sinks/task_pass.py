@@ -7,7 +7,7 @@ or speculated; what other attempts counted is never seen.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,8 +22,10 @@ from airflow_coordination.sinks.protocol import (
     SinkTask,
     SinkWriter,
     failed,
+    refused,
 )
 from airflow_coordination.sinks.tally import Arrival, Tally
+from airflow_coordination.sinks.values import Records
 
 FLAG: Final = "__deliver_"
 """How the columns begin that hold the conditions: of the reasons, of the dead letters where there is one, of sinks."""
@@ -79,13 +81,13 @@ class _Attempt:
             records = batch.select(range(self._plan.columns))
             if self._task.schema is None:
                 self._task = replace(self._task, schema=records.schema)
-            self._take(batch, _Records(records))
+            self._take(batch, Records(records))
         for number, writer in self._writers.items():
             self._close(number, writer)
         self._close_dead_letters()
         return self._tally
 
-    def _take(self, batch: Any, records: _Records) -> None:
+    def _take(self, batch: Any, records: Records) -> None:
         """Sort one batch by its conditions, and deliver it."""
         reasons, aside, sinks = self._conditions(batch)
         last = batch.num_columns
@@ -128,7 +130,7 @@ class _Attempt:
 
             self._tally.add_sums(number, [pc.sum(part.take(rows)).as_py() for part in parts])
 
-    def _set_aside(self, records: _Records, rows: Sequence[int]) -> None:
+    def _set_aside(self, records: Records, rows: Sequence[int]) -> None:
         """Make dead letters of records that no sink is asked about."""
         if not rows:
             return
@@ -136,15 +138,16 @@ class _Attempt:
         dead = self._tally.aside
         self._tally.arrivals[dead if stored else Arrival(failed=dead.dead)] += len(rows)
 
-    def _deliver(self, number: int, records: _Records, rows: Sequence[int]) -> Iterator[Arrival]:
+    def _deliver(self, number: int, records: Records, rows: Sequence[int]) -> Iterator[Arrival]:
         """Yield what became of each row in one sink."""
         bit, sink = 1 << number, self._plan.sinks[number]
         if sink is None:  # a block: what it got is told by the footers of its files
             yield from [Arrival(delivered=bit)] * len(rows)
             return
         for start in range(0, len(rows), sink.bulk_records):
-            bulk = [records[row] for row in rows[start : start + sink.bulk_records]]
-            answers = self._write(number, sink, bulk)
+            part = rows[start : start + sink.bulk_records]
+            bulk = [records[row] for row in part]
+            answers = self._answers(number, sink, bulk, records.refusals(part, _chosen(sink)))
             refusals = [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)]
             dead = self._bury(self._plan.names[number], refusals)
             for answer in answers:
@@ -152,6 +155,19 @@ class _Attempt:
                     yield Arrival(delivered=bit)
                 else:
                     yield Arrival(dead=bit) if dead and _is_refused(answer) else Arrival(failed=bit)
+
+    def _answers(
+        self, number: int, sink: Sink, bulk: Sequence[Record], unreadable: Mapping[int, str]
+    ) -> Sequence[Answer]:
+        """Return an answer for each record; those that no sink can be given are refused."""
+        if not unreadable:
+            return self._write(number, sink, bulk)
+        good = [record for place, record in enumerate(bulk) if place not in unreadable]
+        told = iter(self._write(number, sink, good) if good else ())
+        odd = {place: refused(reason) for place, reason in unreadable.items()}
+        self._tally.note_error(number, next(iter(odd.values())).reason)
+        self._tally.note_refusals(number, odd.values())
+        return [odd[place] if place in odd else next(told) for place in range(len(bulk))]
 
     def _write(self, number: int, sink: Sink, bulk: Sequence[Record]) -> Sequence[Answer]:
         """Return an answer for each record. After one that the sink's own patience did not help, do not ask again."""
@@ -209,17 +225,10 @@ class _Attempt:
             self._tally.dead_letter_files = names
 
 
-class _Records:
-    """The rows of a batch as Python values, made when the first is wanted: a batch for blocks only needs none."""
-
-    def __init__(self, batch: Any) -> None:
-        self._batch = batch
-        self._made: list[Record] | None = None
-
-    def __getitem__(self, row: int) -> Record:
-        if self._made is None:
-            self._made = self._batch.to_pylist()
-        return self._made[row]
+def _chosen(sink: Sink) -> Sequence[str] | None:
+    """Return the columns that a sink gets, if it says so."""
+    found = getattr(sink, "columns", None)
+    return found if isinstance(found, tuple) else None
 
 
 def _rows(kept: Sequence[bool], holds: Sequence[bool]) -> list[int]:

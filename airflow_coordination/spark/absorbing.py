@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from airflow_coordination.acknowledgments import Accounting
@@ -24,6 +25,18 @@ def check_absorbed(absorbed: Any, routing: Routing) -> None:
     if routing.dead_letters is not None:
         problem = "would keep a row that stands for many records, which nobody can deliver again"
         raise InvalidInputError("dead_letters", "given", problem, "Leave it out: a refused row fails the delivery")
+
+
+def unabsorbed(counted: Accounting, absorbed: int) -> Iterator[str]:
+    """Say which records would count as delivered although the rows that stand for them are nowhere.
+
+    :param counted: the accounting of the rows.
+    :param absorbed: how many records they stand for.
+    """
+    if counted.unrouted:
+        yield f"{counted.unrouted} row(s) reach no sink, and nobody knows for how many absorbed records they stand"
+    if absorbed and not counted.read:
+        yield f"there is no row, and {absorbed} record(s) are to be absorbed"
 
 
 def standing_for(counted: Accounting, absorbed: int, *, arrived: bool) -> Accounting:

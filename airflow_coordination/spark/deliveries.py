@@ -49,6 +49,7 @@ class Deliveries:
     key: str
     accounting: Accounting = field(default_factory=Accounting)
     _negative: list[_Negative] = field(default_factory=list)
+    _read: list[Routing] = field(default_factory=list)
     _made: bool = False
 
     @property
@@ -80,7 +81,11 @@ class Deliveries:
 
         :param routing: what went where.
         """
-        self.accounting += acknowledgment.accounting
+        counted = acknowledgment.accounting
+        if any(each.records is routing.records and not _names(each) & _names(routing) for each in self._read):
+            counted = Accounting(sinks=counted.sinks)  # the same records, for further sinks: they were counted
+        self.accounting += counted
+        self._read.append(routing)
         self._made = True
         if acknowledgment.positive:
             self._negative = [each for each in self._negative if not each.is_made_good_by(routing)]

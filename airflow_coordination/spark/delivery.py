@@ -18,11 +18,11 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles, LetterPlace
-from airflow_coordination.sinks.protocol import MAX_REASON, AcceptingSink, SinkTask
+from airflow_coordination.sinks.protocol import MAX_REASON, AcceptingSink, ForgettingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
-from airflow_coordination.spark.absorbing import check_absorbed, standing_for
+from airflow_coordination.spark.absorbing import check_absorbed, standing_for, unabsorbed
 from airflow_coordination.spark.counting import SUMS, counted, hashes, same_keys, sums_over
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
@@ -104,7 +104,19 @@ class Delivery:
         except BaseException:
             if self._opened:
                 self.lease.take_back(self._opened)
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        """Delete what tasks have left where no collector looks."""
+        if not self.task.delivery:
+            return  # nothing was begun
+        for sink in (*self.routing.external.values(), self.routing.dead_letters):
+            if isinstance(sink, ForgettingSink):
+                try:
+                    sink.forget(self.task.delivery)
+                except Exception as error:
+                    log.warning("Pending files of a delivery that failed are left: %s", without_secrets(str(error)))
 
     def _run(self) -> Acknowledgment:
         spark = self._session()
@@ -122,6 +134,7 @@ class Delivery:
             if acks.look() is not SetStatus.EXPIRED:
                 raise
             log.warning("The delivery took too long and was cancelled: %s", without_secrets(str(error))[:500])
+            self._forget()
         return self._acknowledged(acks, tally)
 
     def _session(self) -> Any:
@@ -130,6 +143,11 @@ class Delivery:
         if not hasattr(records, "sparkSession") or not hasattr(records, "columns"):
             problem = f"is {type(records).__name__}, not a DataFrame"
             raise InvalidInputError("records", records, problem, "Give spark.createDataFrame(…), or what was read")
+        if getattr(records, "isStreaming", False):
+            problem = "is a stream, which has no end to account for"
+            raise InvalidInputError("records", "a stream", problem, "Read a batch: spark.read, or lease's own ranges")
+        if self.check_keys not in (None, True, False):
+            raise InvalidInputError("check_keys", self.check_keys, "is neither yes nor no", "Give True, False or None")
         spark = records.sparkSession
         if context_of(spark) is None:  # the operator brings the archive to classic ones
             shipping.bring(spark)
@@ -179,11 +197,11 @@ class Delivery:
         from pyspark.sql import Observation
 
         sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
-        with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=owed.schema) as block:
+        seen = Observation()
+        written = owed.observe(seen, *sums_over(hashes(self.routing))).select(*self.routing.columns_of(name))
+        with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=written.schema) as block:
             self._opened.append(block)
-            seen = Observation()
-            observed = owed.observe(seen, *sums_over(hashes(self.routing)))
-            observed.write.format(sink.format).options(**block.options).save(block.path)
+            written.write.format(sink.format).options(**block.options).save(block.path)
         self._rows[name] = self._rows_in(block)
         self._sums[name] = [seen.get[each] or 0 for each in SUMS]
 
@@ -280,6 +298,8 @@ class Delivery:
             failed = accounting.sinks[name].failed
             if failed:
                 yield f"sink {name!r} failed for {failed} record(s), first: {tally.errors.get(number, 'unknown')}"
+        if self.absorbs is not None:
+            yield from unabsorbed(accounting, self._absorbed)
         if DEAD_LETTERS in tally.errors:
             yield f"dead letters could not be written: {tally.errors[DEAD_LETTERS]}"
 

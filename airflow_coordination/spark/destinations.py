@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_coordination.leases.blocks import Mode
+from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Mode
+from airflow_coordination.leases.names import check_key
 from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
 from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
+from airflow_coordination.sinks.protocol import check_chosen
 
 __all__ = [
     "DataPrepperDeadLetters",
@@ -32,12 +34,20 @@ class Publish:
     :param where: an SQL condition; ``None`` for all records.
     :param mode: ``"replace"`` or ``"append"``, as in ``lease.publish``.
     :param format: parquet, orc, json, csv or avro.
+    :param columns: the columns that are published; ``None`` for all. Conditions see the others all the same.
+    :raises InvalidInputError: for ``columns`` that are no list of names.
     """
 
     dataset: str
     where: str | None = None
     mode: Mode = "replace"
     format: str = "parquet"
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Look at the dataset's name and the columns."""
+        check_key(self.dataset, "dataset", MAX_DATASET_BYTES)
+        object.__setattr__(self, "columns", check_chosen(self.columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,21 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.protocol import CheckingSink, Sink, SinkNotReadyError
 from airflow_coordination.sinks.task_pass import BY_CONDITION, FLAG
 from airflow_coordination.spark.adding import check_arguments
-from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
+from airflow_coordination.spark.column_types import check_key_type, check_types
+from airflow_coordination.spark.destinations import (
+    DataPrepperDeadLetters,
+    DeadLetters,
+    FileSink,
+    HttpSink,
+    OpenSearchSink,
+    PostgresSink,
+    Publish,
+)
 
 MOST_KEYS: Final = 1_000_000
 """Records up to which keys are checked unless it is said."""
+_CHOOSING: Final = (Publish, FileSink, HttpSink, OpenSearchSink, PostgresSink)
+"""Sinks that may be given some of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +52,15 @@ class Routing:
         :raises InvalidInputError: naming the argument, the value and the remedy.
         """
         self._check_names()
+        self._check_sinks()
         self._check_columns()
+        self._check_chosen()
+        check_key_type(self.records.schema[self.key])
+        check_types(self.records.schema, self.external)
         self._check_datasets()
         self._check_dead_letters()
         for block in self.blocks.values():
             check_arguments(block.mode, block.format)
-        for name, sink in self.external.items():
-            if not callable(getattr(sink, "open", None)):
-                remedy = "Give Publish(…), FileSink(…), OpenSearchSink(…), PostgresSink(…), or a sink of your own"
-                raise InvalidInputError(f"sinks[{name!r}]", sink, "is no sink", remedy)
         for field, condition in self._conditions().items():
             self._check_condition(field, condition)
         for place in (*self.external.values(), self.dead_letters):
@@ -85,8 +96,12 @@ class Routing:
         return self.records.select(*(fn.col(quoted(name)) for name in self.records.columns), *flags)
 
     def of_sink(self, flagged: Any, name: str) -> Any:
-        """Return the records that one sink is owed."""
+        """Return the records that one sink is owed, with all their columns."""
         return flagged.where(self._owed(name)).select(*map(quoted, self.records.columns))
+
+    def columns_of(self, name: str) -> list[str]:
+        """Return the names of the columns that a block has, quoted."""
+        return list(map(quoted, self.blocks[name].columns or self.records.columns))
 
     def set_aside(self, flagged: Any) -> Any:
         """Return the records that are dead letters by condition, with the columns of all conditions."""
@@ -124,11 +139,19 @@ class Routing:
             before["dead_letters.where"] = self.aside
         return before | {f"sinks[{name!r}].where": sink.where for name, sink in self.sinks.items()}
 
+    def _check_sinks(self) -> None:
+        for name, sink in self.external.items():
+            if isinstance(sink, type) or not callable(getattr(sink, "open", None)):
+                remedy = "Give Publish(…), FileSink(…), OpenSearchSink(…), PostgresSink(…), or a sink of your own"
+                raise InvalidInputError(f"sinks[{name!r}]", sink, "is no sink", remedy)
+
     def _check_sink(self, sink: CheckingSink) -> None:
         try:
             sink.check(self.records.columns, self.key)
         except InvalidInputError as error:
             raise SinkNotReadyError.of(error) from error.__cause__
+        if isinstance(sink, PostgresSink):
+            sink.check_key_type(self.key, self.records.schema[self.key].dataType.simpleString())
 
     def _check_names(self) -> None:
         for field, named, most in (("sinks", self.sinks, MAX_SINKS), ("drop", self.drop, MAX_REASONS)):
@@ -150,6 +173,13 @@ class Routing:
             raise InvalidInputError("records", taken[0], "is a name that deliver needs itself", "Rename the column")
         if self.key not in columns:
             raise InvalidInputError("key", self.key, "is no column of the records", f"Give one of {', '.join(columns)}")
+
+    def _check_chosen(self) -> None:
+        for name, sink in self.sinks.items():
+            chosen = sink.columns if isinstance(sink, _CHOOSING) else None
+            if strange := [each for each in chosen or () if each not in self.records.columns]:
+                remedy = f"Give some of {', '.join(self.records.columns)}"
+                raise InvalidInputError(f"sinks[{name!r}].columns", strange[0], "is no column of the records", remedy)
 
     def _check_datasets(self) -> None:
         datasets = [each.dataset for each in self.blocks.values()]
@@ -178,8 +208,10 @@ class Routing:
             raise InvalidInputError(field, condition, f"is {type(condition).__name__}, not text", remedy)
         try:
             found = self.records.select(fn.expr(condition)).schema[0].dataType.simpleString()
+            if found in ("boolean", "void"):
+                _ = self.records.where(fn.expr(condition)).schema  # of one record: no aggregate, window or generator
         except PySparkException as error:
-            first = str(error).splitlines()[0]
+            first = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
             raise InvalidInputError(field, condition, f"cannot be evaluated: {first}", remedy) from error
         if found not in ("boolean", "void"):
             raise InvalidInputError(field, condition, f"is {found}, not boolean", remedy)

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import without_known
 from airflow_coordination.sinks import PostgresSink
-from airflow_coordination.sinks.protocol import AnswerKind
+from airflow_coordination.sinks.protocol import AnswerKind, SinkNotReadyError
 from airflow_coordination.testing.sinks import deliver, sink_task
 from tests.engines.ports import free_port
 from tests.integration.sinks.kit import OwnFixtures, kinds
@@ -203,6 +203,28 @@ def test_d4_each_transaction_has_the_settings_of_a_store_whatever_the_role_says(
         "client_encoding": "UTF8",
         "application_name": "mine",
     }
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "named"),
+    [
+        ("timestamptz(0)", "timestamp", r"timestamp\(0\) with time zone"),
+        ("numeric(6,1)", "double", r"numeric\(6,1\)"),
+        ("short_text", "string", r"character\(3\)"),
+        ('text collate "any case"', "string", "text with a collation in which different texts are equal"),
+    ],
+)
+def test_d5_a_key_column_that_makes_one_row_of_two_records_is_refused(url, database, column, kind, named):
+    database.execute("create domain short_text as char(3)")
+    folding = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
+    database.execute(f'create collation "any case" ({folding})')
+    database.execute(f"create table coarse (id {column} primary key)")
+    with pytest.raises(SinkNotReadyError, match=f"key column 'id' of the type {named}, in which two keys"):
+        PostgresSink(url, table="coarse").check_key_type("id", kind)
+
+
+def test_d5_a_key_column_that_keeps_all_apart_is_taken(sink):
+    sink.check_key_type("id", "bigint")
 
 
 def test_only_the_columns_that_are_named_are_written(sink, url, stored):

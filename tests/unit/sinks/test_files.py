@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.sinks import FileSink
+from airflow_coordination.sinks.protocol import AnswerKind
 from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
 
 
@@ -68,6 +71,47 @@ def test_values_have_a_form_in_json(directory):
     [file] = visible(directory)
     line = '{"at":"2026-01-02T00:00:00+00:00","on":"2026-01-02","n":"1.50","b":"AA==","u":"é"}\n'
     assert file.read_text() == line
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_z4_only_the_columns_that_are_named_are_written(directory, format):
+    sink = FileSink(str(directory), format=format, columns=("value",))
+    deliver(sink, [{"id": 1, "value": "x"}])
+    [file] = visible(directory)
+    found = json.loads(file.read_text()) if format == "json" else pq.ParquetFile(file).read().to_pylist()[0]
+    assert found == {"value": "x"}
+
+
+def test_d7_a_value_that_has_no_place_in_parquet_is_refused_alone(directory):
+    records = [{"id": each, "value": {"no": "text"} if each == 42 else "x"} for each in range(100)]
+    answers = deliver(FileSink(str(directory), format="parquet"), records)
+    assert [number for number, answer in enumerate(answers) if answer.kind is AnswerKind.REFUSED] == [42]
+    [file] = visible(directory)
+    assert pq.ParquetFile(file).metadata.num_rows == 99
+
+
+def test_f6_what_a_delivery_that_failed_has_pending_can_be_forgotten(directory):
+    sink = FileSink(str(directory))
+    for delivery in ("d1", "d2"):
+        writer = sink.open(sink_task(delivery=delivery))
+        writer.write([{"id": 1}])
+        writer.close()
+    sink.forget("d1")
+    assert [file.name for file in (directory / "_pending").iterdir()] == ["d2"], "another's is at work"
+    sink.forget("d2")
+    assert not (directory / "_pending").exists()
+
+
+def test_f6_what_a_dead_driver_has_left_goes_after_a_week_and_nothing_else(directory):
+    ages = {"0123abcd": 8, "89abcdef": 6, "a-users-own": 8}
+    for name, days in ages.items():
+        (place := directory / "_pending" / name).mkdir(parents=True)
+        (place / "part.jsonl").write_text("{}")
+        long_ago = time.time() - days * 86_400
+        os.utime(place / "part.jsonl", (long_ago, long_ago))
+    deliver(FileSink(str(directory)), [{"id": 1}])
+    assert sorted(each.name for each in (directory / "_pending").iterdir()) == ["89abcdef", "a-users-own"]
+    assert len(visible(directory)) == 1
 
 
 def test_the_name_tells_the_fence_and_nothing_is_left_beside(directory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
@@ -175,9 +176,35 @@ def test_x4_headers_are_in_no_text():
     assert "secret-of-another" not in without_known("Bearer secret-of-another")
 
 
+@pytest.mark.parametrize("answer", ["Bearer t0ken-of-x5", "t0ken-of-x5", "0pen-sesame-x5"])
+def test_small_x5_a_token_is_a_secret_without_its_scheme_too(answer):
+    """A server that refuses a token says which: often without "Bearer", and of a user's password alone."""
+    basic = base64.b64encode(b"etl:0pen-sesame-x5").decode()
+    HttpSink("http://host/", headers={"Authorization": "Bearer t0ken-of-x5", "X-Other": f"Basic {basic}"})
+    assert answer.split()[-1] not in without_known(f"401 unknown {answer}.")
+    assert without_known("Bearer is a word, and so is Basic") == "Bearer is a word, and so is Basic"
+
+
+def test_z4_only_the_columns_that_are_named_are_sent(server):
+    sink = HttpSink(server.url, columns=("value",))
+    deliver(sink, RECORDS)
+    assert server.taken == [{"value": "x"}] * 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        ({"headers": ["a"]}, r"headers='\*\*\*': is no mapping of names to texts"),
+        (
+            {"headers": {"A": "Bearer b\n"}},
+            r"headers\['A'\]='\*\*\*': is no text .* wants strip\(\)",
+        ),
+        ({"headers": {"A": "b–c"}}, r"headers\['A'\]='\*\*\*': is no text that a header can hold"),
+        ({"headers": {"A": 7}}, r"headers\['A'\]='\*\*\*': is no text that a header can hold"),
+        ({"url": "http://host/ä"}, r"url='\*\*\*': holds a space, or a letter that no URL may hold"),
+        ({"columns": "value"}, "columns='value': is no list of one or more different names of columns"),
+        ({"columns": ()}, "is no list of one or more different names of columns"),
+        ({"columns": ("a", "a")}, "is no list of one or more different names of columns"),
         ({"url": "ftp://host/"}, "is no address of HTTP. Give http"),
         ({"url": None}, "is no address of HTTP"),
         ({"url": "http://me:hunter2@host/"}, r"url='\*\*\*': holds a user's name or password"),

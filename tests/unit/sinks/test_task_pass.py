@@ -205,6 +205,17 @@ def test_d6_what_is_refused_for_itself_is_a_dead_letter(tmp_path, answers):
     assert (found.failed, found.dead_lettered, len(tally.dead_letter_files)) == (0, len(answers), 1)
 
 
+def test_d7_a_value_that_cannot_be_converted_is_one_dead_letter(tmp_path):
+    """A time beyond the year 9999 failed the Spark task, and so all records of it, each time."""
+    times = pa.array([253_402_300_800_000_000 if each == 42 else 0 for each in range(100)], pa.int64())
+    columns = {"id": list(range(100)), "value": times.cast(pa.timestamp("us")), "__deliver_0": [True] * 100}
+    found, tally = run(pa.RecordBatch.from_pydict(columns), sinks=[Collecting()], dead_letters=letters(tmp_path))
+    tally.judge()
+    assert (found.sinks["s0"].delivered, found.dead_lettered, found.failed) == (99, 1, 0)
+    [letter] = [json.loads(line) for line in (tmp_path / tally.dead_letter_files[0]).read_text().splitlines()]
+    assert (letter["key"], letter["reason"].startswith("column 'value': ")) == ("42", True)
+
+
 def test_d6_one_record_alone_tells_nothing_about_its_sink(tmp_path):
     found, tally = run(batch([7], [True]), sinks=[Collecting({7: told("7")})], dead_letters=letters(tmp_path))
     tally.judge()

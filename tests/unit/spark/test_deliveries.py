@@ -126,3 +126,17 @@ def test_an_expired_delivery_needs_more_time_and_no_dead_letters(deliveries):
     with pytest.raises(NegativeAcknowledgmentError, match="acknowledgment_timeout") as raised:
         deliveries.settled(Complete())
     assert "dead_letters" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("later", "read"),
+    [(to("table"), 2), (to("search"), 4), (to("table", records=OTHERS), 4)],
+    ids=["further sinks", "the same sinks", "other records"],
+)
+def test_z4_a_record_counts_once_over_two_deliveries(deliveries, later, read):
+    """Two shapes of the same records, for two sinks: they are as many as they are."""
+    deliveries.add(GOOD, "fail", to("search"))
+    deliveries.add(
+        replace(GOOD, accounting=Accounting(read=2, unrouted=2, sinks={"table": SinkCounts()})), "fail", later
+    )
+    assert (deliveries.accounting.read, list(deliveries.accounting.sinks)) == (read, ["table"])
