@@ -207,7 +207,7 @@ class Attempt:
             footer = read_footer(address, file.size)
         except (FooterError, FileNotFoundError) as error:
             what = f"publish {block.dataset!r} of {partition_label(self.source, self.key)}"
-            remedy = "Write Parquet into block.path, or name the format: lease.publish(…, format=…)"
+            remedy = "Write Parquet that Spark reads into block.path, or name the format: lease.publish(…, format=…)"
             raise OutputError(what, address, str(error), remedy) from error
         return DataFile(file.path, file.size, footer.rows, footer.schema)
 

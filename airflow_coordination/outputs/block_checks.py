@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from airflow_coordination.leases.names import storable
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import is_hidden_by_name
 from airflow_coordination.outputs.manifests import RESTORE, DataFile, Manifest, digest_of
-from airflow_coordination.outputs.parquet import FooterError, read_footer
+from airflow_coordination.outputs.parquet import Footer, FooterError, read_footer
 from airflow_coordination.outputs.storage import list_files, read_bytes, side_by_side
 
 log = logging.getLogger(__name__)
@@ -120,13 +121,36 @@ def _check_published(manifest: Manifest) -> None:
 
 def _check_rows(published: tuple[Manifest, DataFile]) -> None:
     manifest, file = published
-    try:
-        footer = read_footer(f"{manifest.directory}/{file.path}", file.size)
-    except (FooterError, FileNotFoundError) as error:
-        raise _not_as_published(manifest, file, str(error)) from error
-    if (footer.rows, footer.schema) != (file.rows, file.schema):
+    footer = _footer(manifest, file)
+    if footer.rows != file.rows or footer.schema != (file.schema or footer.schema):
         rows = "other columns" if footer.rows == file.rows else f"{footer.rows} rows, and {file.rows} were published"
         raise _not_as_published(manifest, file, f"has {rows}")
+
+
+def told_by_footers(manifests: Sequence[Manifest]) -> list[Manifest]:
+    """Return manifests with the schemas of Parquet files whose publisher did not look for them, as it does now.
+
+    :raises OutputError: when a footer cannot be read, or has a column that Spark does not read.
+    """
+    asked = [(each, file) for each in manifests if each.format == "parquet" for file in each.files if not file.schema]
+    found = dict(zip(((each.address, file.path) for each, file in asked), side_by_side(_schema, asked), strict=True))
+    return [_with_schemas(each, found) for each in manifests] if found else list(manifests)
+
+
+def _with_schemas(manifest: Manifest, found: Mapping[tuple[str, str], str | None]) -> Manifest:
+    files = [replace(file, schema=found.get((manifest.address, file.path), file.schema)) for file in manifest.files]
+    return replace(manifest, files=tuple(files))
+
+
+def _schema(published: tuple[Manifest, DataFile]) -> str | None:
+    return _footer(*published).schema
+
+
+def _footer(manifest: Manifest, file: DataFile) -> Footer:
+    try:
+        return read_footer(f"{manifest.directory}/{file.path}", file.size)
+    except (FooterError, FileNotFoundError) as error:
+        raise _not_as_published(manifest, file, str(error)) from error
 
 
 def _not_as_published(manifest: Manifest, file: DataFile, problem: str) -> OutputError:

@@ -1,7 +1,8 @@
 """Row count and Spark schema from a Parquet file's footer, without any Parquet library.
 
 A footer is one Thrift struct in the compact protocol (parquet-format, ``FileMetaData``): field 3 is the
-number of rows, field 5 the key-value metadata, in which Spark keeps its own schema. The rest is skipped.
+number of rows, field 5 the key-value metadata, in which Spark keeps its own schema; field 2 is the file's own schema,
+which counts where other software wrote it. The rest is skipped.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_coordination.outputs.parquet_schema import NotReadableError, spark_schema
 from airflow_coordination.outputs.storage import read_bytes
 
 MAGIC = b"PAR1"
 TAIL = 64 * 1024
 SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
-_ROWS, _METADATA = 3, 5
+_ELEMENTS, _ROWS, _METADATA = 2, 3, 5
 
 
 class FooterError(ValueError):
@@ -26,7 +28,8 @@ class Footer:
     """The part of a footer that a block's manifest keeps.
 
     :param rows: rows in the file.
-    :param schema: Spark's schema as JSON text; ``None`` when other software wrote the file.
+    :param schema: Spark's schema as JSON text, its own or, where other software wrote the file, what Spark makes of it;
+        ``None`` where only Spark can tell.
     """
 
     rows: int
@@ -66,7 +69,10 @@ def parse_footer(tail: bytes) -> Footer:
         fields = _Compact(tail[start:-8]).struct()
         pairs = {pair[1]: pair.get(2) for pair in fields.get(_METADATA, [])}
         schema = pairs.get(SPARK_SCHEMA.encode())
-        return Footer(int(fields[_ROWS]), schema.decode() if schema else None)
+        text = schema.decode() if schema else spark_schema(fields[_ELEMENTS])
+        return Footer(int(fields[_ROWS]), text)
+    except NotReadableError as error:
+        raise FooterError(str(error)) from error
     except (IndexError, KeyError, UnicodeDecodeError) as error:
         raise FooterError(f"has a footer that cannot be read ({error!r})") from error
 

@@ -2,7 +2,8 @@
 
 A schema is Spark's JSON text of a ``StructType``. Types may differ where the wider one holds every value of the
 narrower one: whole numbers among themselves, floating ones among themselves, decimals while 38 digits are enough.
-``bigint`` and ``double`` may not: 2^53+1 would come back as another number.
+``bigint`` and ``double`` may not: 2^53+1 would come back as another number. A column of nothing but nulls (``void``)
+fits all others.
 
 It is as strict as Spark's union by names, and stricter where that is wrong: inside a map, structs must have the same
 fields in the same order (others cannot be united, or change places), and texts must have the same collation.
@@ -148,7 +149,7 @@ def without(schema: str, columns: tuple[str, ...]) -> str:
 
 def fit(one: str, other: str) -> bool:
     """Return whether values of two types can be read as one type, each unchanged."""
-    if one == other or any({one, other} <= family for family in _FAMILIES):
+    if one == other or "void" in (one, other) or any({one, other} <= family for family in _FAMILIES):
         return True
     if not (one.startswith("decimal(") and other.startswith("decimal(")):
         return False

@@ -12,7 +12,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.outputs.block_checks import check_published
+from airflow_coordination.outputs.block_checks import check_published, told_by_footers
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
@@ -73,12 +73,13 @@ def read_completed(
         raise InvalidInputError("verify", verify, "is nothing that can be compared", "Give 'sizes' or 'rows'")
     with opened(store) as opened_store:
         manifests = published_manifests(opened_store, source, dataset, partition_prefix)
+        check_published(manifests, rows=verify == "rows")
+        manifests = told_by_footers(manifests)
         scans = scans_of(manifests)
         if not scans and schema is None:
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
     if not allow_lossy:
         check_types(manifests)
-    check_published(manifests, rows=verify == "rows")
     _prepare(spark, manifests)
     partitioned_by = partition_types(manifests, spark.conf.get("spark.sql.session.timeZone"))
     frames = [] if schema is None else [spark.createDataFrame([], schema)]

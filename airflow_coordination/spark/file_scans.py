@@ -16,6 +16,7 @@ from airflow_coordination.outputs.storage import join, parent
 from airflow_coordination.outputs.zones import kind_of
 from airflow_coordination.spark.paths import load, spark_path
 
+_EMPTY: Final = '{"type":"struct","fields":[]}'
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 """Options of a scan of published files: rows are missing with an error, whatever the session says."""
 
@@ -125,13 +126,34 @@ def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
 
     :param partitioned_by: the types of partition columns.
     """
+    frame = _read(spark, scan, partitioned_by)
+    nothing = [name for name, kind in types(scan.kind.schema or _EMPTY).items() if kind == "void"]
+    return _with_nulls(frame, nothing, scan.kind) if nothing else frame
+
+
+def _with_nulls(frame: Any, nothing: Sequence[str], kind: FileKind) -> Any:
+    """Return a frame with columns of nothing but nulls, which no file tells a type of, in their places."""
+    from pyspark.sql import functions as fn
+
+    own = list(types(kind.schema or _EMPTY))
+    names = [*own, *(name for name in frame.columns if name not in own)]
+    columns = [fn.lit(None) if name in nothing else frame["`" + name.replace("`", "``") + "`"] for name in names]
+    return frame.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
+
+
+def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
     kind = scan.kind
-    reader = _reader(spark, kind)
+    reader = _reader(spark, kind, _typed(kind.schema) if kind.schema else None)
     if not kind.root:
         return load(reader, scan.paths)
     schema = kind.schema or load(reader, scan.paths).schema.json()
-    frame = load(_reader(spark, kind, _with_columns(schema, kind.columns, partitioned_by)), scan.paths)
+    frame = load(_reader(spark, kind, _with_columns(_typed(schema), kind.columns, partitioned_by)), scan.paths)
     return frame.drop(*LAYOUT_COLUMNS)
+
+
+def _typed(schema: str) -> str:
+    """Return a schema without columns of nothing but nulls: Spark does not read them."""
+    return without(schema, tuple(name for name, kind in types(schema).items() if kind == "void"))
 
 
 def _reader(spark: Any, kind: FileKind, schema: str | None = None) -> Any:

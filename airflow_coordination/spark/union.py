@@ -46,7 +46,7 @@ def _without_common_type(schemas: Sequence[str]) -> set[str]:
     return {
         column
         for (column, _), found in kinds.items()
-        if len(found) > 1 and not any(found <= family for family in _FAMILIES)
+        if len(found - {"void"}) > 1 and not any(found - {"void"} <= family for family in _FAMILIES)
     }
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from airflow_coordination.leases import InvalidInputError, SettingsError, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs import OutputError, attempts
 from airflow_coordination.outputs.exact_text import TextOptions
+from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.spark import Close, Complete, drain, read_completed
 from airflow_coordination.stores import open_store
+from tests.unit.outputs.test_parquet_schema import foreign_table
 
 
 @pytest.fixture
@@ -456,6 +462,113 @@ def test_d9_a_format_or_option_that_readers_do_not_know_is_refused_before_any_wo
         return Complete()
 
     assert drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=1).completed == 1
+
+
+def foreign(lease, table: pa.Table) -> None:
+    with lease.publish("d") as block:
+        Path(block.path).mkdir(parents=True)
+        pq.write_table(table, f"{block.path}/part-0.parquet")
+
+
+def test_d8_a_footers_own_schema_is_what_spark_makes_of_it(spark, tmp_path: Path) -> None:
+    """D8: so that what is compared is what is read."""
+    for version in ("1.0", "2.6"):
+        file = tmp_path / f"{version}.parquet"
+        pq.write_table(foreign_table(), file, version=version)
+        text = read_footer(str(file), file.stat().st_size).schema
+        assert json.loads(text) == json.loads(spark.read.parquet(str(file)).schema.json())
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_d8_blocks_of_others_are_compared_when_they_are_published_and_when_they_are_read(
+    spark, run, rows, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    """D8: bigint beside double was read as double, and 2^53+1 became another number without a word."""
+    if before:  # such files were published without a look at their schema
+        monkeypatch.setattr(attempts, "read_footer", lambda *file: replace(read_footer(*file), schema=None))
+
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            foreign(lease, pa.table({"id": [1], "x": [2**53 + 1]}))
+            return Complete()
+        if not before:
+            with pytest.raises(OutputError, match="column 'x' is double in partition 'b' and long in partition 'a'"):
+                foreign(lease, pa.table({"id": [2], "x": [1.5]}))
+        foreign(lease, pa.table({"id": [2], "x": [1.5 if before else 7]}))
+        return Complete()
+
+    run(main)
+    if not before:
+        assert rows() == [(1, 2**53 + 1), (2, 7)]
+        return
+    with pytest.raises(OutputError, match="column 'x' is double in partition 'b' and long in partition 'a'"):
+        rows()
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_d8_a_column_of_nulls_takes_the_type_of_the_others(spark, store, run, rows, partitioned: bool) -> None:
+    """D8: pandas writes one where no value is known; nobody could read the dataset any more."""
+
+    def main(spark, lease):
+        table = pa.table({"x": pa.nulls(1) if lease.partition.key == "a" else ["v"], "n": pa.nulls(1), "id": [1]})
+        with lease.publish("d") as block:
+            place = Path(block.path, "p=7") if partitioned else Path(block.path)
+            place.mkdir(parents=True)
+            pq.write_table(table, place / "part-0.parquet")
+        return Complete()
+
+    run(main)
+    more = (7,) if partitioned else ()
+    assert rows() == [("v", None, 1, *more), (None, None, 1, *more)]
+    found = dict(read_completed(spark, store=store, source="s", dataset="d").dtypes)
+    assert found == {"x": "string", "n": "void", "id": "bigint"} | ({"p": "int"} if partitioned else {})
+
+
+@pytest.fixture
+def zone(spark):
+    """Set the session's time zone; it is put back."""
+    name = "spark.sql.session.timeZone"
+    before = spark.conf.get(name)
+    yield lambda zone: spark.conf.set(name, zone)
+    spark.conf.set(name, before)
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_e3_times_of_partition_columns_are_read_in_their_writers_zone(
+    spark, run, rows, zone, file_format: str, told: bool
+) -> None:
+    """E3: five hours off in another session; each partition here has a writer of its own."""
+    zones = {"a": "America/New_York", "b": "+05:30"}
+
+    def main(spark, lease):
+        zone(zones[lease.partition.key])
+        frame = spark.sql("select timestamp_seconds(s) as ts, s from values (1767225600L), (1793500000L) as t(s)")
+        with lease.publish("d", format=file_format, **({"schema": frame.schema} if told else {})) as block:
+            frame.write.format(file_format).options(**block.options).partitionBy("ts").save(block.path)
+        return Complete()
+
+    run(main)
+    zone("Asia/Tokyo")
+    found = sorted((s, int(ts.timestamp())) for s, ts in rows())
+    assert found == [(s, s) for s in (1767225600, 1767225600, 1793500000, 1793500000)]
+
+
+def test_e3_times_that_the_writers_zone_does_not_tell_apart_are_refused(spark, store, output_root, zone) -> None:
+    """E3: the hour that comes twice in autumn."""
+    SourceCoordinator(store, source="s", owner="a test").create_partitions(["a", "b"])
+    zone("America/New_York")
+
+    def main(spark, lease):
+        frame = spark.sql("select timestamp_seconds(1793514600) as ts, 1 as n")
+        with lease.publish("d", **({"schema": frame.schema} if lease.partition.key == "a" else {})) as block:
+            frame.write.partitionBy("ts").parquet(block.path)
+        return Complete()
+
+    errors = drain(main, store=store, source="s", spark=spark, output_root=output_root, max_leases=None).errors
+    assert [key for key, _ in errors] == ["a", "b"]
+    for _, message in errors:
+        assert "'ts' with '2026-11-01 01:30:00', which is there twice in America/New_York" in message
 
 
 TEXTS = [

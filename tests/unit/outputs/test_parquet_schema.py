@@ -1,0 +1,109 @@
+"""The schema of Parquet files that Spark did not write, out of their footers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_coordination.leases import Fence
+from airflow_coordination.outputs import Attempt, OutputError
+from airflow_coordination.outputs.parquet import read_footer
+from airflow_coordination.outputs.schemas import fit
+
+LISTED = {"type": "array", "elementType": "long", "containsNull": True}
+FOREIGN = {
+    "b": (pa.bool_(), "boolean"),
+    "i8": (pa.int8(), "byte"),
+    "i16": (pa.int16(), "short"),
+    "i32": (pa.int32(), "integer"),
+    "i64": (pa.int64(), "long"),
+    "u8": (pa.uint8(), "short"),
+    "u16": (pa.uint16(), "integer"),
+    "u32": (pa.uint32(), "long"),
+    "u64": (pa.uint64(), "decimal(20,0)"),
+    "f": (pa.float32(), "float"),
+    "d": (pa.float64(), "double"),
+    "s": (pa.string(), "string"),
+    "ls": (pa.large_string(), "string"),
+    "dict": (pa.dictionary(pa.int32(), pa.string()), "string"),
+    "bin": (pa.binary(), "binary"),
+    "fixed": (pa.binary(4), "binary"),
+    "dec": (pa.decimal128(10, 2), "decimal(10,2)"),
+    "wide": (pa.decimal128(38, 10), "decimal(38,10)"),
+    "date": (pa.date32(), "date"),
+    "us": (pa.timestamp("us", "UTC"), "timestamp"),
+    "ms": (pa.timestamp("ms", "Europe/Berlin"), "timestamp"),
+    "ntz": (pa.timestamp("us"), "timestamp_ntz"),
+    "list": (pa.list_(pa.int64()), LISTED),
+    "map": (
+        pa.map_(pa.string(), pa.list_(pa.int64())),
+        {"type": "map", "keyType": "string", "valueType": LISTED, "valueContainsNull": True},
+    ),
+    "struct": (
+        pa.struct([("x", pa.int64()), ("y", pa.list_(pa.int64()))]),
+        {
+            "type": "struct",
+            "fields": [
+                {"name": name, "type": kind, "nullable": True, "metadata": {}}
+                for name, kind in (("x", "long"), ("y", LISTED))
+            ],
+        },
+    ),
+}
+
+
+def foreign_table() -> pa.Table:
+    return pa.table({name: pa.array([None], kind) for name, (kind, _) in FOREIGN.items()})
+
+
+def schema_in(file: Path, table: pa.Table, **how: object) -> dict[str, object] | None:
+    pq.write_table(table, file, **how)
+    text = read_footer(str(file), file.stat().st_size).schema
+    return None if text is None else {column["name"]: column["type"] for column in json.loads(text)["fields"]}
+
+
+def test_d8_every_type_that_others_write(tmp_path: Path) -> None:
+    """D8: such blocks were not compared at all; that Spark says the same is seen beside Spark."""
+    expected = {name: kind for name, (_, kind) in FOREIGN.items()}
+    assert schema_in(tmp_path / "f.parquet", foreign_table()) == expected
+    assert schema_in(tmp_path / "old.parquet", foreign_table(), version="1.0") == expected
+
+
+def test_d8_a_column_of_nulls_has_no_type_and_fits_all(tmp_path: Path) -> None:
+    """D8: it made the whole dataset unreadable."""
+    assert schema_in(tmp_path / "f.parquet", pa.table({"n": pa.nulls(2), "x": [1, 2]})) == {"n": "void", "x": "long"}
+    assert fit("void", "string")
+    assert fit("decimal(3,1)", "void")
+
+
+@pytest.mark.parametrize("kind", [pa.time64("us"), pa.float16()])
+def test_d8_what_only_spark_can_tell_is_left_to_it(tmp_path: Path, kind: pa.DataType) -> None:
+    """D8: other versions of Spark read it in another way, or not."""
+    assert schema_in(tmp_path / "f.parquet", pa.table({"t": pa.array([None], kind)})) is None
+    assert schema_in(tmp_path / "g.parquet", pa.table({"l": [[1]]}), use_compliant_nested_type=False) == {"l": LISTED}
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        (pa.table({"t": pa.array([None], pa.timestamp("ns"))}), "has times of nanoseconds in 't', which Spark does"),
+        (pa.table({"l": pa.array([[]], pa.list_(pa.null()))}), "has nothing but nulls of no type in l.'element'"),
+        (pa.table({"s": pa.array([None], pa.struct([("x", pa.null())]))}), "has nothing but nulls of no type in s.'x'"),
+    ],
+)
+def test_d8_what_no_reader_gets_from_spark_is_refused_when_it_is_published(
+    tmp_path: Path, table: pa.Table, problem: str
+) -> None:
+    """D8: it was published, and nobody could read the dataset any more."""
+    attempt = Attempt(str(tmp_path), "s|PARTITION", "k", Fence(1, "n"), "a store")
+    block = attempt.open("d")
+    Path(block.path).mkdir(parents=True)
+    pq.write_table(table, Path(block.path, "part-0.parquet"))
+    with pytest.raises(OutputError) as caught:
+        attempt.finish(block)
+    assert problem in str(caught.value)
+    assert "Write Parquet that Spark reads into block.path" in str(caught.value)
