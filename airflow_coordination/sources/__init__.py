@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from airflow_coordination.sources.objects.object_listing import object_listing
     from airflow_coordination.sources.objects.paths import object_paths, spark_paths
     from airflow_coordination.sources.objects.s3 import S3Listing
-    from airflow_coordination.sources.sql.ranges import range_clause, sql_ranges
+    from airflow_coordination.sources.sql.clause import range_clause
+    from airflow_coordination.sources.sql.ranges import sql_ranges
     from airflow_coordination.sources.sqs.notifications import sqs_notifications
 
 _ROOMS = {
@@ -30,7 +31,7 @@ _ROOMS = {
     "kafka_ranges": "kafka.ranges",
     "object_listing": "objects.object_listing",
     "object_paths": "objects.paths",
-    "range_clause": "sql.ranges",
+    "range_clause": "sql.clause",
     "spark_paths": "objects.paths",
     "sql_ranges": "sql.ranges",
     "sqs_notifications": "sqs.notifications",

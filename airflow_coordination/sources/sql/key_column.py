@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.left_out import LeftOut
+from airflow_coordination.sources.sql.clause import range_clause
 from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind, kind_of
 
 _ACTION = "read a key column"
@@ -80,6 +81,16 @@ class KeyColumn:
         inside = self._inside(sa.select(sa.func.count(self._key(kind))), kind, after, top)
         with self._connected() as connection:
             return int(connection.execute(inside).scalar_one())
+
+    def rows(self, payloads: Iterable[Mapping[str, Any]]) -> list[int]:
+        """Return how many rows each range has now.
+
+        :param payloads: of partitions of this table.
+        """
+        table = sa.table(self.table, schema=self.schema)
+        with self._connected() as connection:
+            queries = (sa.select(sa.func.count()).select_from(table).where(range_clause(each)) for each in payloads)
+            return [int(connection.execute(query).scalar_one()) for query in queries]
 
     def top(self, kind: KeyKind, after: Any, now: datetime, left: LeftOut) -> Any:
         """Return the greatest key above ``after`` that may bound a range, as JSON, ``None`` when there is none.

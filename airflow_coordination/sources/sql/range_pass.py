@@ -73,9 +73,15 @@ def unfinished_pass(marks: Mapping[str, Any]) -> RangePass | None:
 
 def identifier(payload: Mapping[str, Any]) -> PartitionIdentifier:
     """Return the partition of a range: key ``table|column|lower|upper``, the bounds as JSON, long ones cut."""
-    table = ".".join(part for part in (payload.get("schema"), payload["table"]) if part)
     bounds = [_short(json.dumps(payload[name], ensure_ascii=False)) for name in ("lower", "upper")]
-    return PartitionIdentifier(SEPARATOR.join(map(encode_part, [table, payload["column"], *bounds])), payload=payload)
+    return PartitionIdentifier(
+        SEPARATOR.join(map(encode_part, [table_name(payload), payload["column"], *bounds])), payload=payload
+    )
+
+
+def table_name(payload: Mapping[str, Any]) -> str:
+    """Return the name of a range's table, with its schema."""
+    return ".".join(part for part in (payload.get("schema"), payload["table"]) if part)
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -12,7 +11,6 @@ from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sources.sql.key_column import KeyColumn
-from airflow_coordination.sources.sql.key_kinds import KINDS
 from airflow_coordination.sources.sql.supplier import SqlRanges
 from airflow_coordination.stores.addresses import secrets_in
 
@@ -30,6 +28,7 @@ def sql_ranges(
     append_only: bool = False,
     lateness: timedelta = LATENESS,
     utc: bool = False,
+    counted: bool = False,
 ) -> SqlRanges:
     """Return a supplier that makes partitions of a table's rows, each row in exactly one.
 
@@ -52,6 +51,8 @@ def sql_ranges(
         2147483647): its row waits and is named in the log.
     :param utc: with ``append_only`` and a column of times without a zone: they are written in UTC. Local times are
         refused, because they come twice where a clock is put back.
+    :param counted: keep in each payload how many rows the range had when it was made (``rows``), at the price of a
+        query each, so that ``supplier.grown(coordinator)`` names those that have more now.
     :raises InvalidInputError: for options that are wrong or contradict each other; the message names them.
     """
     _check_size(rows, partitions)
@@ -60,7 +61,7 @@ def sql_ranges(
             _check_name(name, text)
     _check_database(database)
     late = positive("lateness", lateness, zero=True) or timedelta(0)
-    return SqlRanges(KeyColumn(database, table, column, schema), rows, partitions, append_only, late, utc)
+    return SqlRanges(KeyColumn(database, table, column, schema), rows, partitions, append_only, late, utc, counted)
 
 
 def _check_size(rows: object, partitions: object) -> None:
@@ -90,18 +91,3 @@ def _check_database(database: Any) -> None:
     if not known and not callable(database):
         kind = type(database).__name__
         raise InvalidInputError("database", kind, "is no way to a database", "Give a URL, an engine or a function")
-
-
-def range_clause(payload: Mapping[str, Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that selects a partition's rows, for SQLAlchemy's ``where``.
-
-    :param payload: the payload of a partition that :func:`sql_ranges` made.
-    """
-    kind = KINDS[payload["type"]]
-    key = sa.column(payload["column"], kind.sql)
-    inside: sa.ColumnElement[bool] = sa.true()
-    if payload["lower"] is not None:
-        inside = sa.and_(inside, key > kind.read(payload["lower"]))
-    if payload["upper"] is not None:
-        inside = sa.and_(inside, key <= kind.read(payload["upper"]))
-    return sa.or_(inside, key.is_(None)) if payload["nulls"] else inside

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
 from airflow_coordination.sources.schedule import Schedule, moment, written
 from airflow_coordination.sources.sql.key_column import KeyColumn
 from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind
-from airflow_coordination.sources.sql.range_pass import RANGES, UNDER_WAY, RangePass, identifier, unfinished_pass
+from airflow_coordination.sources.sql.range_pass import (
+    RANGES,
+    UNDER_WAY,
+    RangePass,
+    identifier,
+    table_name,
+    unfinished_pass,
+)
 
 RANGES_PER_PLAN: Final = 100
 
 log = logging.getLogger(__name__)
+
+
+class Grown(NamedTuple):
+    """A range that has more rows than when it was made.
+
+    :param key: the partition's key.
+    :param rows: rows when it was made.
+    :param now: rows now.
+    """
+
+    key: str
+    rows: int
+    now: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +58,7 @@ class SqlRanges:
     append_only: bool
     lateness: timedelta
     utc: bool = False
+    counted: bool = False
     clock: Clock = field(default_factory=SystemClock)
 
     def __call__(self, state: Mapping[str, Any]) -> Iterator[Supplied]:
@@ -75,7 +97,26 @@ class SqlRanges:
         while not step.end:
             bounds, end = self.key.bounds(KINDS[step.kind], step.after, step.top, step.rows, RANGES_PER_PLAN, left)
             step = step.planned(self._where(), bounds, end)
-            yield step
+            yield self._with_counts(step) if self.counted else step
+
+    def _with_counts(self, step: RangePass) -> RangePass:
+        counts = self.key.rows(step.plan)
+        return replace(step, plan=tuple({**each, "rows": n} for each, n in zip(step.plan, counts, strict=True)))
+
+    def grown(self, view: SourceView) -> list[Grown]:
+        """Count the rows of this table's ranges again, and return those that have more than when they were made.
+
+        What a range has gained since its partition completed, nobody has read: a row that came late by its key. Reset
+        such partitions, or read the rows in another way. Each range costs a query.
+
+        :param view: the source, a coordinator; only partitions made with ``counted=True`` are counted.
+        :raises SourceError: when the database does not answer.
+        """
+        prefix = f"{encode_part(table_name(self._where()))}{SEPARATOR}{encode_part(self.key.column)}{SEPARATOR}"
+        found = [each for each in partitions_of(view, prefix) if isinstance(each.payload.get("rows"), int)]
+        counts = self.key.rows([each.payload for each in found])
+        pairs = zip(found, counts, strict=True)
+        return [Grown(each.key, each.payload["rows"], now) for each, now in pairs if now > each.payload["rows"]]
 
     def _where(self) -> dict[str, Any]:
         schema = {"schema": self.key.schema} if self.key.schema else {}

@@ -530,3 +530,21 @@ def test_source_s2_an_odd_greatest_key_of_a_growing_table_fails_when_the_others_
         with pytest.raises(InvalidInputError, match=r"column='odd': holds a str, though it is of kind integer"):
             one.run_supplier(supplier)
         assert rows_of(table, [each.payload for each in one.partitions()]) == list(range(100))
+
+
+@pytest.mark.parametrize("append_only", [False, True])
+def test_e4_ranges_that_have_grown_are_named_on_request(append_only):
+    table = Table()
+    table.add(*range(0, 20, 2), None)
+    one = SourceCoordinator(InMemoryStore(), "s", "me")
+    supplier = table.supplier(rows=5, append_only=append_only, lateness=ALWAYS, counted=True)
+    one.run_supplier(supplier)
+    assert [each.payload["rows"] for each in one.partitions()] == [5, 6]
+    assert supplier.grown(one) == []
+    table.add(3, 11, 12, None)
+    assert [(each.key, each.rows, each.now) for each in supplier.grown(one)] == [
+        (one.partitions()[0].key, 5, 7),
+        (one.partitions()[1].key, 6, 8),
+    ]
+    one.create_partitions(["flights|id|of a person"])
+    assert len(supplier.grown(one)) == 2
