@@ -68,12 +68,16 @@ class DeleteObjects:
         return cls(payload["path"])
 
     @classmethod
-    def as_now(cls, paths: Sequence[str] | str) -> DeleteObjects:
+    def as_now(cls, paths: Sequence[str] | str | Partition) -> DeleteObjects:
         """Return the deletion of what is there now: build it before the objects are read.
 
+        What is deleted is then what was read, also where an object was written again between its listing and its
+        reading: :meth:`of` leaves such a one alone, because nobody can tell at the ending which version was read.
+
+        :param paths: as of the class, or the partition that a listing has made of the objects.
         :raises OutputError: when the storage cannot be asked.
         """
-        return cls(paths)._pinned({})
+        return (cls.of(paths) if isinstance(paths, Partition) else cls(paths))._pinned({})
 
     def pinned(self, partition: Partition) -> DeleteObjects:
         """Return the deletion of the versions that were listed, or are there now.

@@ -14,7 +14,7 @@ from airflow_coordination.follow_ups import Carried, DeleteObjects
 from airflow_coordination.leases import InvalidInputError, Partition, PartitionStatus
 from airflow_coordination.leases.documents import encode_payload
 from airflow_coordination.outputs.errors import OutputError
-from airflow_coordination.sources import object_listing
+from airflow_coordination.sources import object_listing, object_paths
 
 
 def partition(payload: object = None) -> Partition:
@@ -76,6 +76,28 @@ def test_a_version_can_be_pinned_before_it_is_read(files) -> None:
     written_again(files[0])
     assert noted(action).carry_out().left_alone
     assert files[0].exists()
+
+
+@pytest.mark.parametrize("shape", [{}, {"max_objects": 3}], ids=["alone", "group"])
+def test_e8_a_file_that_was_written_again_before_it_was_read_goes_by_the_version_that_was_read(files, shape) -> None:
+    supplier = object_listing(files[0].parent, scan="once", **shape)
+    found = next(each for each in supplier({}) if hasattr(each, "key"))
+    mine = replace(partition(found.payload), key=found.key)
+    listed = [Path(path) for path in object_paths(found.payload)]
+    written_again(listed[0])
+    read = DeleteObjects.as_now(mine)
+    assert noted(DeleteObjects.of(mine), mine).carry_out().left_alone, "nobody can tell which version was read"
+    assert noted(read, mine).carry_out() == Carried(len(listed))
+    assert not any(path.exists() for path in listed)
+
+
+def test_e8_what_was_written_again_after_it_was_read_stays(files) -> None:
+    found = next(each for each in object_listing(files[0].parent, scan="once")({}) if hasattr(each, "key"))
+    read = DeleteObjects.as_now(partition(found.payload))
+    [path] = map(Path, object_paths(found.payload))
+    written_again(path)
+    assert noted(read, partition(found.payload)).carry_out().left_alone
+    assert path.exists()
 
 
 def test_a_listing_says_which_version_is_meant(files) -> None:
