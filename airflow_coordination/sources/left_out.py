@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from airflow_coordination.leases.errors import CoordinationError, printable, shown
+from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.sources.errors import SourceError
 
 NAMED: Final = 10
@@ -70,19 +71,25 @@ class LeftOut:
         self._no_work: dict[str, _Some] = {}
         self._work = _Some()
         self._first: Exception | None = None
+        self._usual: set[str] = set()
         self.names: list[Any] = []
         """The first ten of those that are work."""
+        self.taken = 0
+        """How many became partitions."""
 
     @property
     def work(self) -> int:
         """How many items were left out that are work."""
         return self._work.count
 
-    def no_work(self, name: object, why: str) -> bool:
+    def no_work(self, name: object, why: str, *, usual: bool = False) -> bool:
         """Count an item that is no work, by a rule, and return whether it is one of the first ten.
 
         :param why: the rule, as an end of the sentence "100 objects …"; few different ones.
+        :param usual: whether such items lie beside good ones every day: that is no warning, unless nothing was taken.
         """
+        if usual:
+            self._usual.add(why)
         return self._no_work.setdefault(why, _Some()).add(shown(name))
 
     def failed(self, name: object, error: Exception) -> None:
@@ -90,7 +97,7 @@ class LeftOut:
         self._first = self._first or error
         if len(self.names) < NAMED:
             self.names.append(name)
-        self._work.add(f"{shown(name)} ({printable(str(error), limit=_LONGEST)})")
+        self._work.add(f"{shown(name)} ({printable(without_secrets(str(error)), limit=_LONGEST)})")
 
     def item(self, name: object) -> _Item:
         """Return a block that counts the item if anything is raised for it, and goes on after the block.
@@ -102,7 +109,8 @@ class LeftOut:
     def say(self) -> None:
         """Write to the log what was left out."""
         for why, some in self._no_work.items():
-            log.warning("%s: %s %s %s: %s.", self._place, f"{some.count:,}", self._items, why, some)
+            level = logging.INFO if why in self._usual and self.taken else logging.WARNING
+            log.log(level, "%s: %s %s %s: %s.", self._place, f"{some.count:,}", self._items, why, some)
         if self._work.count:
             log.error("%s: %s %s left out: %s.", self._place, f"{self._work.count:,}", self._items, self._work)
 

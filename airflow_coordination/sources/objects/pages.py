@@ -78,6 +78,7 @@ class Pages:
             self.listed += 1
             wanted = self._wants(found)
             self.taken += wanted
+            self._left.taken += wanted
             yield found, wanted
 
     def _wants(self, found: StoredObject) -> bool:
@@ -96,7 +97,7 @@ class Pages:
                 return False
         no_work = self._selection.why_no_work(found)
         if no_work:
-            self._left.no_work(found.key, no_work)
+            self._left.no_work(found.key, no_work, usual=True)
         return no_work is None
 
     def _came_late(self, found: StoredObject) -> bool:

@@ -58,8 +58,10 @@ class Wanted:
             return None
         no_work = self.selection.why_no_work(object_)
         if no_work:
-            left.no_work(found.name, no_work)
-        return None if no_work else identifier
+            left.no_work(found.name, no_work, usual=True)
+            return None
+        left.taken += 1
+        return identifier
 
     def _named(self, name: str) -> bool:
         return name.startswith(self.selection.include_prefix or "") and self.selection.names(name)

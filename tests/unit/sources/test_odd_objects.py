@@ -55,16 +55,31 @@ def test_d11_what_spark_hides_is_no_work_counted_and_named(
 ) -> None:
     for number in range(12):
         storage.put(f"a/_{number:02}", modified=START)
+    caplog.set_level(logging.INFO)
     source = Source(storage, scan=ALWAYS, **shape)
     source.scan()
     assert source.names() == ["a/1.csv", "a/2.csv", "z.csv"]
-    [said] = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    [said] = [each.getMessage() for each in caplog.records if "Spark" in each.getMessage()]
     assert said.startswith("s3a://bucket/: 12 objects have names that Spark reads no row of")
     assert "'a/_00'" in said
     assert said.endswith("'a/_09' and 2 more.")
     taken = Source(storage, scan=ALWAYS, include_hidden=True, **shape)
     taken.scan()
     assert len(taken.names()) == 15
+
+
+@SHAPES
+@pytest.mark.parametrize(("names", "level"), [(["_SUCCESS"], "WARNING"), (["_SUCCESS", "a.csv"], "INFO")])
+def test_d11_hidden_files_alone_are_a_warning(
+    shape: dict, names: list[str], level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    storage = Storage()
+    for name in names:
+        storage.put(name)
+    storage.clock.advance(60)
+    Source(storage, scan=ALWAYS, **shape).scan()
+    assert [each.levelname for each in caplog.records if "'_SUCCESS'" in each.getMessage()] == [level]
 
 
 @SHAPES
@@ -138,6 +153,7 @@ def test_source_s2_a_directory_that_may_not_be_read_is_named_and_looked_at_again
 def test_source_s4_archived_objects_are_no_work_and_said(
     storage: Storage, shape: dict, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     storage.objects_by_key["cold.csv"] = StoredObject("cold.csv", 1, START, "e", "GLACIER")
     source = Source(storage, scan=ALWAYS, **shape)
     source.scan()

@@ -231,6 +231,7 @@ def test_source_s3_other_storages_and_names_with_s3_in_front_are_understood(sour
 def test_source_s3_notifications_are_filtered_as_listings_are(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     names = ("in/a.csv", "in/folder/", "in/_b.csv", "out/c.csv", "in/d.tmp")
     bodies = [json.dumps({"Records": [record(name)]}) for name in names]
     queue = Queue(*bodies)
