@@ -16,6 +16,9 @@ AT_ONE_TIME: Final = 4
 """For how many leases of others a worker asks at a time (KCL: ``maxLeasesToStealAtOneTime``, there 1, so that a late
 worker waits long)."""
 
+BALANCE_INTERVAL: Final = timedelta(seconds=10)
+"""Between two looks at the other workers (KCL 2.x: the lease taker's interval, twice the failover time)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balancing:
@@ -26,12 +29,14 @@ class Balancing:
         ``gracefulLeaseHandoffTimeoutMillis``).
     :param steal: whether it takes after that time what was not handed over; what their owners have done since their
         last save is done again then.
+    :param balance_interval: so often it looks at the others, jittered. Each look reads who holds which leases.
     :raises SettingsError: for a number below 1, a time that is not above zero, or what is not true or false.
     """
 
     max_leases_to_steal_at_one_time: int = AT_ONE_TIME
     hand_over_timeout: timedelta | None = None
     steal: bool = True
+    balance_interval: timedelta = BALANCE_INTERVAL
 
     def __post_init__(self) -> None:
         number: object = self.max_leases_to_steal_at_one_time
@@ -39,6 +44,7 @@ class Balancing:
             problem = "is not a whole number above zero"
             raise SettingsError("max_leases_to_steal_at_one_time", number, problem, "Give 1 or more")
         positive("hand_over_timeout", self.hand_over_timeout)
+        positive("balance_interval", self.balance_interval)
         steal: object = self.steal
         if not isinstance(steal, bool):
             raise SettingsError("steal", self.steal, "is not true or false", "Give True or False")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.concurrency import Balancing
+from airflow_coordination.leases.concurrency import BALANCE_INTERVAL, Balancing
 from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.settings import DURATIONS, Settings
@@ -26,6 +26,7 @@ _WORD: Final = "base64:"
 _DEFAULTS: Final = Settings()
 _NEWER: Final = ("acknowledgment_timeout", "on_negative", "renewals_per_lease", "brake_after")
 """Settings that a driver of the version before does not know: they go along only where they say something."""
+_BALANCE_TIMES: Final = frozenset({"hand_over_timeout", "balance_interval"})
 _NEWER_FIELDS: Final = ("concurrent_leases", "retaken")
 """The same of the hand-over itself: a driver that does not know one refuses the hand-over, and names it."""
 
@@ -104,7 +105,9 @@ class HandOver:
         if self.balance is None:
             del fields["balance"]
         else:
-            fields["balance"] |= {"hand_over_timeout": _in_seconds(self.balance.hand_over_timeout)}
+            fields["balance"] |= {name: _in_seconds(getattr(self.balance, name)) for name in _BALANCE_TIMES}
+            if self.balance.balance_interval == BALANCE_INTERVAL:
+                del fields["balance"]["balance_interval"]  # a driver with older code does not know it
         settings = fields["settings"]
         for name in _NEWER:
             if settings[name] == getattr(_DEFAULTS, name):
@@ -145,4 +148,6 @@ def _balancing(fields: dict[str, Any]) -> Balancing | None:
     if given is None:
         return None
     seconds = given.pop("hand_over_timeout")
+    if "balance_interval" in given:
+        given["balance_interval"] = timedelta(seconds=given["balance_interval"])
     return Balancing(hand_over_timeout=None if seconds is None else timedelta(seconds=seconds), **given)

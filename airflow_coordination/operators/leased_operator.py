@@ -17,7 +17,7 @@ from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
-from airflow_coordination.leases.concurrency import AT_ONE_TIME, balancing, check_concurrent_leases
+from airflow_coordination.leases.concurrency import AT_ONE_TIME, BALANCE_INTERVAL, balancing, check_concurrent_leases
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.settings import check_way_out
 from airflow_coordination.submission.labels import show_partition
@@ -52,6 +52,7 @@ class LeasedOperator(TextFields):
     :param hand_over_timeout: so long their owners may finish what they are at (timedelta or seconds); by default the
         ownership timeout.
     :param steal: whether it takes after that time what was not handed over.
+    :param balance_interval: so often it looks at the others (timedelta or seconds), 10 s by default.
     :param max_runtime: it starts no further one after this time (timedelta or seconds).
     :param on_empty: ``"success"`` or ``"skip"``: what a task does that finds nothing to acquire. It succeeds in any
         case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
@@ -86,6 +87,7 @@ class LeasedOperator(TextFields):
         max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
         hand_over_timeout: timedelta | float | None = None,
         steal: bool = True,
+        balance_interval: timedelta | float = BALANCE_INTERVAL,
         max_runtime: timedelta | float | None = None,
         on_empty: str = "success",
         on_clear: str = "explain",
@@ -122,6 +124,7 @@ class LeasedOperator(TextFields):
             max_leases_to_steal_at_one_time=max_leases_to_steal_at_one_time,
             hand_over_timeout=time_given("hand_over_timeout", hand_over_timeout),
             steal=steal,
+            balance_interval=time_given("balance_interval", balance_interval),
         )
         self.max_runtime = max_runtime.total_seconds() if isinstance(max_runtime, timedelta) else max_runtime
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))

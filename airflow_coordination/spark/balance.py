@@ -6,7 +6,8 @@ The rules are in ``streams/shares``, the steps in ``leases/wanting``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
@@ -22,10 +23,33 @@ from airflow_coordination.streams.shares import LOOKS, Free, wish
 
 log = logging.getLogger(__name__)
 
-TICK: Final = 10.0
-"""Seconds between two looks, jittered (KCL 2.x: the lease taker's interval, twice the failover time)."""
 VERY_OLD: Final = 3
 """What has been free for so many ownership timeouts is very old (KCL 2.x: the same number)."""
+
+
+class Heeded:
+    """For which of its own leases a worker heeds the question of another one; safe under threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._short: Mapping[str, int] = {}
+        self._keys: dict[str, list[str]] = {}
+
+    def look(self, short: Mapping[str, int], mine: Iterable[Partition]) -> None:
+        """Note how many leases each worker that is alive is short of, and what is still held of what they asked for."""
+        asked = {(one.wanted, one.key) for one in mine}
+        with self._lock:
+            self._short = short
+            for asker, keys in self._keys.items():
+                self._keys[asker] = [key for key in keys if (asker, key) in asked][: max(short.get(asker, 0), 0)]
+
+    def __call__(self, asker: str, key: str) -> bool:
+        """Return whether a lease is one of as many as its asker is short of."""
+        with self._lock:
+            keys = self._keys.setdefault(asker, [])
+            if key not in keys and len(keys) < self._short.get(asker, 0):
+                keys.append(key)
+            return key in keys
 
 
 class Balance:
@@ -36,8 +60,7 @@ class Balance:
 
     :param coordinator: in the worker's name, which is the one its leases carry.
     :param capacity: how many leases it can hold at a time.
-    :param options: how it asks the others.
-    :param tick: seconds between two looks, before jitter.
+    :param options: how it asks the others, and how often it looks.
     """
 
     def __init__(
@@ -46,12 +69,12 @@ class Balance:
         capacity: int,
         options: Balancing | None = None,
         *,
-        tick: float = TICK,
         clock: Clock | None = None,
         randomness: Randomness | None = None,
     ) -> None:
-        self._coordinator, self._capacity, self._tick = coordinator, capacity, tick
+        self._coordinator, self._capacity = coordinator, capacity
         self._options = options or Balancing()
+        self._tick = self._options.balance_interval.total_seconds()
         self._patience = self._options.hand_over_timeout or coordinator.settings.ownership_timeout
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._member: Membership | None = None
@@ -61,6 +84,9 @@ class Balance:
         """Whose leases were asked for, and until when their owners have time, by this process's clock."""
         self._in_vain: set[tuple[str, Fence | None]] = set()
         """The tenures that were not handed over in time, and are not asked for again."""
+        self._need = 0
+        """How many leases of others it is short of, as of the last look."""
+        self._heeded = Heeded()
         self.share = 0
         """How many leases it should hold, as of the last look."""
         self.free = 0
@@ -74,17 +100,22 @@ class Balance:
         ticks = self._clock.monotonic() >= self._due
         if ticks:
             self._due = self._clock.monotonic() + self._randomness.jitter(self._tick)
+        self._need = 0  # until the others are seen: a look that fails takes nothing from anybody
         self._join()
         name = self._coordinator.owner.text
         fleet = look_at(self._coordinator)
         now = self._clock.monotonic()
         capacity, held = {**fleet.capacity, name: self._capacity}, {**fleet.held, name: mine}
         self.free = len(fleet.free)
-        self.share = Fleet.shares_of(capacity, held, self.free)[name]
+        shares = Fleet.shares_of(capacity, held, self.free)
+        self.share = shares[name]
+        self._heeded.look({each: shares[each] - held[each] for each in capacity}, fleet.leases.get(name, ()))
         self._count_look(now, fleet.free, ticks=ticks)
         self._forget_answered(fleet)
         free = Free(self.free, self._very_old(now), self._looks)
         take = min(wish(name, held, capacity, free).take, self._capacity - mine)
+        self._need = max(self.share - mine - take, 0) if take == self.free else 0
+        self._take_back()
         if ticks and self._ticks > 1 and take == self.free:  # nothing is free then
             most = self._options.max_leases_to_steal_at_one_time
             held[name] += take
@@ -134,7 +165,7 @@ class Balance:
         """Return a lease that was asked for, not handed over in time, and is taken now; ``None`` when there is none."""
         now = self._clock.monotonic()
         for key, (seen, until) in list(self._asked.items()):
-            if now < until:
+            if now < until or not self._need:
                 continue
             if not self._options.steal:
                 del self._asked[key]
@@ -143,6 +174,7 @@ class Balance:
             lease = self._coordinator.steal(seen)
             if lease is not None:
                 del self._asked[key]
+                self._need -= 1
                 log.warning("Partition %r was not handed over in time; its lease is taken from %s", key, seen.owner)
                 return lease
             self._asked[key] = seen, now + self._tick  # it is over, which the next look shows, or the clocks differ
@@ -180,6 +212,18 @@ class Balance:
         name = self._coordinator.owner.text
         wanted = {(one.key, one.fence) for held in fleet.leases.values() for one in held if one.wanted == name}
         self._asked = {key: one for key, one in self._asked.items() if (key, one[0].fence) in wanted}
+
+    def _take_back(self) -> None:
+        """Forget the questions that are not needed any more, the newest first: nothing is taken for them."""
+        for key in list(self._asked)[self._need :]:
+            del self._asked[key]
+
+    def heeds(self, asker: str, key: str) -> bool:
+        """Return whether a lease of this worker's is to be handed over to who has asked for it.
+
+        Only while that one is alive and short of so many, as of the last look: a mark outlives who has made it.
+        """
+        return self._heeded(asker, key)
 
     def _count_look(self, now: float, free: tuple[str, ...], *, ticks: bool) -> None:
         """Note what is free since when. Looks between two ticks, as a tenure ends, are none of the three."""

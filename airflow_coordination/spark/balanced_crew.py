@@ -1,6 +1,7 @@
 """A crew that holds its fair share of a source's leases, and looks for it again and again.
 
-What others want of its leases, each of its tenures hears by itself (``lease.wanted``).
+What others want of its leases, each of its tenures hears by itself (``lease.wanted``), and heeds while who has asked is
+alive and below its share.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.balance import Balance
@@ -42,6 +44,7 @@ class BalancedCrew(Crew):
         supplied: Callable[[], Lease | None] | None = None,
         held: Callable[[], Lease | None] | None = None,
     ) -> None:
+        driver = replace(driver, heeds=balance.heeds)
         super().__init__(function, driver, acquire, places=places, max_leases=max_leases, until=until)
         self._balance, self._supplied, self._held = balance, supplied, held
         self._were_at_work = 0

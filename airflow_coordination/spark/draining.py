@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.concurrency import AT_ONE_TIME, Balancing, balancing, check_concurrent_leases
+from airflow_coordination.leases.concurrency import (
+    AT_ONE_TIME,
+    BALANCE_INTERVAL,
+    Balancing,
+    balancing,
+    check_concurrent_leases,
+)
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.explaining.wording import holder
@@ -28,7 +34,7 @@ from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.leases.whereabouts import whereabouts
 from airflow_coordination.outputs.storage import normal_root
-from airflow_coordination.spark.balance import TICK, Balance
+from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.one_by_one import OneByOne
@@ -113,6 +119,7 @@ def drain(
     max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
     hand_over_timeout: timedelta | None = None,
     steal: bool = True,
+    balance_interval: timedelta = BALANCE_INTERVAL,
     on_stop: str = "exit",
 ) -> Drained:
     """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
@@ -134,12 +141,13 @@ def drain(
         called in as many threads of this session, which share its executors. The loss of one lease cancels the jobs of
         its thread only (``pyspark.InheritableThread`` passes that on to threads of its own).
     :param balance: share the source evenly with other drains that have it: each is a worker that can hold
-        ``concurrent_leases``, takes one lease at first and its share 10 s later, and looks at the others every 10 s.
+        ``concurrent_leases``, takes one lease at first and its share one look later.
         Who comes late asks those who have more (``lease.wanted``). It needs ``max_leases=None``.
     :param max_leases_to_steal_at_one_time: for so many leases it asks at a time.
     :param hand_over_timeout: so long their owners may finish what they are at; by default the ownership timeout.
     :param steal: take after that time what was not handed over. Its owner's work since its last save is done again, so
         give ``False`` where functions neither save nor look at ``lease.wanted``.
+    :param balance_interval: so often it looks at the others.
     :param on_stop: SIGTERM gives all leases back and ends the drain, at work or waiting; no further drain begins in
         this process. ``exit`` then ends the process with exit code 143, so that nobody takes it for done; ``return``
         returns, with ``Drained.stopped``.
@@ -158,6 +166,7 @@ def drain(
         max_leases_to_steal_at_one_time=max_leases_to_steal_at_one_time,
         hand_over_timeout=hand_over_timeout,
         steal=steal,
+        balance_interval=balance_interval,
     )
     check_distributions()
     share_python(spark)
@@ -269,7 +278,7 @@ def _as_balanced_crew(
         main,
         driver,
         coordinator.get_next_partition,
-        Balance(coordinator, places, options, tick=TICK),
+        Balance(coordinator, places, options),
         places=places,
         max_leases=None,
         supplied=None if supplier is None else supplied,

@@ -33,7 +33,7 @@ from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_t
 from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.jobs import SparkJobs
-from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.spark.lease import PartitionLease, always
 from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.reports import Report, silent
@@ -62,6 +62,7 @@ class DriverContext:
     :param on_stuck: called when a function that must stop does not.
     :param why_stopped: returns the reason behind a SIGTERM.
     :param crew: other tenures run beside each of them.
+    :param heeds: says whether a lease that was asked for is to be handed over, by who has asked and the partition.
     :param within: gives a context around each call of a function, with what stops it.
     """
 
@@ -73,6 +74,7 @@ class DriverContext:
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
     crew: bool = False
+    heeds: Callable[[str, str], bool] = always
     within: Callable[[Interruption], AbstractContextManager[object]] = nullcontext
     compatibility: SchemaCompatibility | None = None
     """This driver's knowledge of the types in the datasets that it publishes to."""
@@ -156,6 +158,7 @@ class _Tenure:
             driver.measure_in,
             driver.report,
             driver.compatibility,
+            driver.heeds,
         )
 
     def run(self) -> Ended:
@@ -285,7 +288,7 @@ class _Tenure:
             log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
-        wanted = self._lease.wanted and outcome.retry_after is None and stop is None
+        wanted = self._seen.wanted and outcome.retry_after is None and stop is None
         try:
             if wanted:
                 self._driver.coordinator.hand_over(self._lease)

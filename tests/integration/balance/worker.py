@@ -23,7 +23,7 @@ class Worker:
         self.name, self.signs = name, signs
         settings = Settings(ownership_timeout=timedelta(seconds=timeout), max_lost_leases=1_000)
         self.coordinator = SourceCoordinator(self.store, "flights", name, settings=settings)
-        self.balance = Balance(self.coordinator, capacity, Balancing(), tick=timeout / 4)
+        self.balance = Balance(self.coordinator, capacity, Balancing(balance_interval=timedelta(seconds=timeout / 4)))
         self.beats = []
 
     def hold(self, lease):

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from airflow_coordination.leases import Settings
-from airflow_coordination.spark import drain, draining, shard
+from airflow_coordination.spark import drain, shard
 from airflow_coordination.spark.kinesis import ShardBatches
 from tests.integration.spark.drivers import SMALL
 
@@ -35,7 +35,6 @@ def main(store: str, endpoint: str, root: str, name: str, signs: str) -> None:
             return batches.outcome
 
     spark = SparkSession.builder.master("local[2]").config(map=SMALL).getOrCreate()
-    draining.TICK = 1.0
     done = drain(
         read,
         store=store,
@@ -48,6 +47,7 @@ def main(store: str, endpoint: str, root: str, name: str, signs: str) -> None:
         concurrent_leases=SHARDS,
         balance=True,
         steal=False,
+        balance_interval=timedelta(seconds=1),
     )
     print(done)
 

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus
 from airflow_coordination.leases.concurrency import Balancing
-from airflow_coordination.spark import Complete, GiveUp, crew, drain, draining
+from airflow_coordination.spark import Complete, GiveUp, crew, drain
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.budget import Budget
 from tests.integration.spark.drivers import Task, eventually
@@ -24,11 +24,16 @@ def test_a_balanced_drain_works_through_all_and_leaves(spark, task: Task) -> Non
         seen.append([member.capacity for member in task.coordinator().members()])
         return Complete()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draining, "TICK", 0.2)
-        done = drain(
-            main, store=task.store, source="flights", spark=spark, max_leases=None, concurrent_leases=3, balance=True
-        )
+    done = drain(
+        main,
+        store=task.store,
+        source="flights",
+        spark=spark,
+        max_leases=None,
+        concurrent_leases=3,
+        balance=True,
+        balance_interval=timedelta(seconds=0.2),
+    )
     assert (done.completed, seen) == (7, [[3]] * 7)
     assert task.coordinator().members() == []
 
@@ -37,7 +42,6 @@ def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spa
     """``max_runtime`` bounds what is begun, not whether anything is."""
     task.coordinator().create_partitions(["a", "b", "c"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draining, "TICK", 0.2)
         patch.setattr(crew, "Budget", lambda most, until: Budget(most, until=0.0))
         done = drain(
             lambda spark, lease: Complete(),
@@ -47,6 +51,7 @@ def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spa
             max_leases=None,
             concurrent_leases=2,
             balance=True,
+            balance_interval=timedelta(seconds=0.2),
         )
     assert done.completed == 1
 
@@ -75,11 +80,16 @@ def test_a_balanced_drain_leaves_to_another_worker_what_is_its_share(spark, task
 
     beside = threading.Thread(target=work_beside)
     beside.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draining, "TICK", 0.5)
-        done = drain(
-            main, store=task.store, source="flights", spark=spark, max_leases=None, concurrent_leases=6, balance=True
-        )
+    done = drain(
+        main,
+        store=task.store,
+        source="flights",
+        spark=spark,
+        max_leases=None,
+        concurrent_leases=6,
+        balance=True,
+        balance_interval=timedelta(seconds=0.5),
+    )
     beside.join(60)
     assert (done.completed, sorted(held)) == (3, ["00", "01", "02"])
 
@@ -88,7 +98,10 @@ class Late:
     """A worker that comes when somebody else has everything, and asks for its share, in a thread of its own."""
 
     def __init__(self, coordinator, **options):
-        self.coordinator, self.balance = coordinator, Balance(coordinator, 2, Balancing(**options), tick=0.3)
+        self.coordinator, self.balance = (
+            coordinator,
+            Balance(coordinator, 2, Balancing(balance_interval=timedelta(seconds=0.3), **options)),
+        )
         self.leases, self._over = [], threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -111,12 +124,10 @@ class Late:
 
 
 def drained(main, spark, task, **given):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draining, "TICK", 0.3)
-        return drain(
-            main, store=task.store, source="flights", spark=spark, max_leases=None, concurrent_leases=2, balance=True,
-            ownership_timeout=timedelta(seconds=5), **given,
-        )  # fmt: skip
+    return drain(
+        main, store=task.store, source="flights", spark=spark, max_leases=None, concurrent_leases=2, balance=True,
+        balance_interval=timedelta(seconds=0.3), ownership_timeout=timedelta(seconds=5), **given,
+    )  # fmt: skip
 
 
 def test_a_function_that_looks_hands_its_lease_over(spark, task: Task) -> None:

@@ -37,6 +37,15 @@ def test_how_it_shares_with_others_arrives(timeout):
     assert HandOver.from_json(given.to_json()) == given
 
 
+def test_z7_how_often_a_worker_looks_goes_along_where_it_says_something():
+    """Z7: older code does not know it."""
+    usual, often = Balancing(), Balancing(balance_interval=timedelta(seconds=2.5))
+    for balance, told in ((usual, None), (often, 2.5)):
+        given = handover(max_leases=None, concurrent_leases=3, balance=balance)
+        assert json.loads(given.to_json())["balance"].get("balance_interval") == told
+        assert HandOver.from_json(given.to_json()) == given
+
+
 @pytest.mark.parametrize("balance", [True, {}, {"steal": "x"}, {"hand_over_timeout": None, "more": 1}])
 def test_what_is_no_balance_is_refused(balance):
     fields = json.loads(handover(concurrent_leases=2).to_json()) | {"balance": balance}

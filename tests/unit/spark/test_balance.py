@@ -29,6 +29,11 @@ class Worker:
         self.leases = [self.coordinator.renew(lease) for lease in self.leases]
         return sum(lease.wanted for lease in self.leases)
 
+    def heeded(self):
+        """Return how many of them are to be handed over."""
+        wanted = [(lease.chain.wanted_by, lease.key) for lease in self.leases if lease.wanted]
+        return sum(self.balance.heeds(*each) for each in wanted)
+
     def hand_over(self, number=99):
         for lease in [lease for lease in self.leases if lease.wanted][:number]:
             self.coordinator.hand_over(lease)
@@ -234,9 +239,85 @@ def test_while_the_clocks_differ_it_waits_for_the_stores(late, clock, store_cloc
     assert len(two.leases) == 4
 
 
+def test_z1_who_has_its_share_meanwhile_takes_nothing_it_had_asked_for(hire, clock, store_clock):
+    """Z1: b asked d for half of the difference, then another worker ended, and b took its leases as well."""
+    one, ends, late = hire("one"), hire("ends"), hire("late", hand_over_timeout=timedelta(seconds=30))
+    one.look(), ends.look()
+    clock.advance(13)
+    one.look(), ends.look()
+    late.look()
+    clock.advance(13)
+    late.look()
+    assert one.renew() + ends.renew() == 4
+    for lease in ends.leases:
+        ends.coordinator.give_up(lease)
+    ends.balance.leave()
+    clock.advance(13)
+    assert late.look() == 6
+    clock.advance(31)
+    store_clock.advance(31)
+    late.look()
+    late.steal()
+    assert (len(one.leases), len(late.leases), late.balance.expects) == (6, 6, False)
+    one.renew()
+    assert one.heeded() == 0
+
+
+def test_z1_a_look_that_fails_takes_nothing(late, clock, store_clock, monkeypatch):
+    _, two = late
+    clock.advance(31)
+    store_clock.advance(31)
+    with monkeypatch.context() as patch:
+        patch.setattr(two.coordinator, "claimable", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            two.look()
+    two.steal()
+    assert two.leases == []
+    two.look()
+    two.steal()
+    assert len(two.leases) == 4
+
+
+def test_z2_a_mark_is_heeded_only_while_its_maker_lives_and_is_short(late, clock):
+    """Z2: the asker ends; an hour later its marks still had leases handed over to nobody."""
+    one, two = late
+    clock.advance(13)
+    one.look()
+    assert (one.renew(), one.heeded()) == (4, 4)
+    two.balance.leave()
+    assert one.heeded() == 4, "until the next look"
+    clock.advance(13)
+    one.look()
+    assert (one.renew(), one.heeded()) == (4, 0)
+
+
+def test_z2_no_more_are_handed_over_than_who_asked_is_short_of(late, clock):
+    one, two = late
+    clock.advance(13)
+    one.look(), two.look()
+    clock.advance(13)
+    one.look(), two.look()
+    assert (one.renew(), one.heeded()) == (6, 6)
+    one.hand_over(3)
+    two.leases += [two.coordinator.get_next_partition() for _ in range(3)]
+    clock.advance(13)
+    one.look()
+    assert (len(one.leases), one.renew(), one.heeded()) == (9, 3, 3)
+    assert not one.balance.heeds("two", "another"), "as many as it is short of are being handed over"
+
+
+def test_z7_how_often_it_looks_can_be_set(hire, clock):
+    one = hire("one", balance_interval=timedelta(seconds=2))
+    one.look()
+    assert 0 < one.balance.next_look <= 3
+    clock.advance(3)
+    assert one.look() == 11
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
+        ({"balance_interval": timedelta(0)}, "balance_interval"),
         ({"max_leases_to_steal_at_one_time": 0}, "max_leases_to_steal_at_one_time"),
         ({"max_leases_to_steal_at_one_time": True}, "max_leases_to_steal_at_one_time"),
         ({"hand_over_timeout": timedelta(0)}, "hand_over_timeout"),
