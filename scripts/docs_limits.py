@@ -120,7 +120,7 @@ TIMERS = (
     Constant("Task: shortest time between two labels in the grid", "submission.labels", "LABEL_EVERY", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
     Constant("Airflow: wait before a try after a task that could not begin", "hooks.retries", "MENDING"),
-    Constant("Fair shares: between two looks of a worker at the others", "spark.balance", "TICK", SECONDS),
+    Constant("Fair shares: between two looks of a worker at the others", "leases.concurrency", "BALANCE_INTERVAL"),
     Constant("Drain: between two looks at work that lost races", "spark.draining", "LOOK_PAUSE", SECONDS),
     Constant("Drain: wait while another process runs the supplier", "spark.draining", "RIVAL_PAUSE", SECONDS),
     Constant("Driver: until Spark's jobs are cancelled once more", "spark.interruption", "CANCEL_AGAIN", SECONDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,6 +15,9 @@ from airflow_coordination.leases.errors import ForkedChildError
 from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import ChainWrite
+
+Heeds = Callable[[str, str], bool]
+"""Says whether a lease that was asked for is to be handed over, by who has asked and the partition."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,10 @@ class Chain:
     """Of the accounting, as the chain has left them in the store."""
     wanted_by: str | None = None
     """Who has asked for the lease, as far as this process has heard; it stays so until the tenure ends."""
+    heeds: Heeds | None = None
+    """Says which questions count; all of them by default."""
+    leaves: bool = False
+    """Whether a question was heeded: by then the work is about to be given up, and so it stays."""
     released: int = 0
     """How many partitions have waited for this one until its ending."""
     told: Accounting | None = None
@@ -47,6 +55,13 @@ class Chain:
     lock: threading.RLock = field(default_factory=threading.RLock)
     process: int = field(default_factory=os.getpid)
     """The only process that writes it: a forked child inherits this value, not the tenure."""
+
+    def is_wanted(self) -> bool:
+        """Return whether the lease is to be handed over to who has asked for it."""
+        asker = self.wanted_by
+        if asker is not None and not self.leaves:
+            self.leaves = self.heeds is None or self.heeds(asker, self.partition.key)
+        return self.leaves
 
     def check_process(self) -> None:
         """Refuse a forked child, before it takes a lock that a thread of its parent may hold for ever here.
@@ -79,7 +94,7 @@ class Lease:
     @property
     def wanted(self) -> bool:
         """Whether another worker has asked for it: save, and give it up (:meth:`SourceCoordinator.hand_over`)."""
-        return self.chain.wanted_by is not None
+        return self.chain.is_wanted()
 
     @property
     def ending(self) -> Ending | None:

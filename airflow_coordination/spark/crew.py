@@ -25,7 +25,7 @@ from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.member_threads import check_threads, member_thread
-from airflow_coordination.spark.one_by_one import give_back_unbegun, set_aside
+from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
 from airflow_coordination.spark.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
@@ -82,7 +82,7 @@ class Crew:
         self._driver = replace(driver, alone=False, crew=True, within=self._stops.within)
         self._budget = Budget(max_leases, until)
         self._at_work: set[int] = set()
-        self._given_up: set[str] = set()
+        self._given_up = GivenUp()
         self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
         self._no_more = False
         self._problem: BaseException | None = None
@@ -243,8 +243,7 @@ class Crew:
         wants.settle(found=ended.following is not None)
         if ended.late:
             return None  # its place was given to another
-        if ended.outcome is Outcome.GIVEN_UP:
-            self._given_up.add(ended.key)
+        self._given_up.note(ended)
         following = ended.following
         if following is not None and following.key in self._given_up:
             set_aside(following, self._driver.coordinator)

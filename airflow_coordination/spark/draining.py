@@ -71,7 +71,8 @@ class Drained:
     :param why: why it took no further partition.
     :param left: what the source had when it ended; ``None`` where it was stopped, or had its limit.
     :param keys: the partitions, in the order they were worked on.
-    :param errors: key and text for each failure or loss.
+    :param errors: key and text for each failure or loss, and for what was given back because the store was not heard in
+        time.
     """
 
     completed: int = 0
@@ -336,6 +337,8 @@ def _summary(endings: list[Ended], why: Why, left: Outlook | None) -> Drained:
         left=left,
         keys=tuple(ended.key for ended in endings),
         errors=tuple(
-            (ended.key, ended.message or "") for ended in endings if ended.outcome in (Outcome.FAILED, Outcome.LOST)
+            (ended.key, ended.message or "")
+            for ended in endings
+            if ended.cut or ended.outcome in (Outcome.FAILED, Outcome.LOST)
         ),
     )

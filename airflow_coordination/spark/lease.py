@@ -39,11 +39,6 @@ from airflow_coordination.spark.routing import Routing
 MeasureIn = Callable[[str, TextOptions, str | None], Measure]
 
 
-def always(asker: str, key: str) -> bool:
-    """Heed whoever has asked for a lease."""
-    return True
-
-
 class PartitionLease:
     """One tenure: read its partition, publish blocks, save progress. The runner renews and ends it.
 
@@ -65,11 +60,9 @@ class PartitionLease:
         measure: MeasureIn | None,
         report: Report,
         compatibility: SchemaCompatibility | None = None,
-        heeds: Callable[[str, str], bool] = always,
     ) -> None:
         self._coordinator, self._lease, self._heartbeat = coordinator, lease, heartbeat
         self._output_root, self._measure, self._report = output_root, measure, report
-        self._heeds, self._leaves = heeds, False
         self._compatibility = compatibility or SchemaCompatibility(coordinator.store)
         self._attempt: Attempt | None = None
         self._open: list[OpenBlock] = []
@@ -109,13 +102,8 @@ class PartitionLease:
 
     @property
     def wanted(self) -> bool:
-        """Whether another worker has asked for this lease: save, and return ``GiveUp(…)``; it goes on from there.
-
-        Once it is true it stays so. A question is heeded only while who has asked is alive and below its share.
-        """
-        asker = self._lease.chain.wanted_by
-        self._leaves = self._leaves or (asker is not None and self._heeds(asker, self._lease.key))
-        return self._leaves
+        """Whether another worker has asked for this lease: save, and return ``GiveUp(…)``; it goes on from there."""
+        return self._lease.wanted
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -45,7 +45,7 @@ class OneByOne:
         self._stops = Stops(driver.why_stopped) if hears else None
         self._driver = driver if self._stops is None else replace(driver, why_stopped=self._stops.asked)
         self._left = max_leases
-        self._given_up: set[str] = set()
+        self._given_up = GivenUp()
         self.why = Why.NOTHING
         """Why the last run began no further tenure."""
 
@@ -102,8 +102,7 @@ class OneByOne:
     def _after(self, ended: Ended) -> Lease | None:
         """Return the lease to go on with after this ending, ``None`` after the last one; say why it was."""
         _raise_what_goes_on(ended)
-        if ended.outcome is Outcome.GIVEN_UP:
-            self._given_up.add(ended.key)
+        self._given_up.note(ended)
         if ended.stop is not None:
             self.why = Why.STOPPED
             return None
@@ -117,6 +116,27 @@ class OneByOne:
                     return None  # its JVM is gone or its session stopped: every further partition would fail, too
                 raise _session_stopped(ended.key)
         return self._next(ended.following)
+
+
+class GivenUp:
+    """The partitions that a driver has given up and leaves to others for a while; safe under threads.
+
+    What was cut short, because the store was not heard in time, is tried once more: nothing is wrong with it.
+    """
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+        self._cut: set[str] = set()
+
+    def note(self, ended: Ended) -> None:
+        """Note the ending of a tenure."""
+        if ended.outcome is not Outcome.GIVEN_UP:
+            return
+        again = ended.cut and ended.key not in self._cut
+        (self._cut if again else self._keys).add(ended.key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
 
 
 def give_back_unbegun(coordinator: SourceCoordinator) -> None:

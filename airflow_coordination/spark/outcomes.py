@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from airflow_coordination.follow_ups.notes import Then
+
+_RETURNED_NOTHING: Final = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
+_EXITED: Final = (
+    "the partition function called sys.exit({}) without an outcome; return Complete() when the work is done"
+)
 
 
 def _wait(field: str, value: object) -> None:
@@ -85,3 +90,12 @@ class GiveUp:
 
 
 PartitionOutcome = Complete | Close | GiveUp
+
+
+def failure_of(result: object) -> BaseException:
+    """Return the error that a partition keeps when its function returned no outcome."""
+    if isinstance(result, SystemExit):
+        return RuntimeError(_EXITED.format(result.code if result.code is not None else ""))
+    if isinstance(result, BaseException):
+        return result
+    return RuntimeError(_RETURNED_NOTHING.format("nothing" if result is None else repr(result)[:100]))

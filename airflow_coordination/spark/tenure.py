@@ -22,7 +22,7 @@ from airflow_coordination.leases.errors import (
 )
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.lease import Heeds, Lease
 from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.attempts import Measure
@@ -33,9 +33,9 @@ from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_t
 from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
 from airflow_coordination.spark.jobs import SparkJobs
-from airflow_coordination.spark.lease import PartitionLease, always
+from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.measuring import measured
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.session import note_on_locale, usable
 
@@ -46,8 +46,6 @@ log = logging.getLogger(__name__)
 
 PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
 _NO_SESSION = "Look in the driver's log for why it ended, and leave spark.stop() out of partition functions"
-RETURNED_NOTHING = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
-EXITED = "the partition function called sys.exit({}) without an outcome; return Complete() when the work is done"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +72,7 @@ class DriverContext:
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
     crew: bool = False
-    heeds: Callable[[str, str], bool] = always
+    heeds: Heeds | None = None
     within: Callable[[Interruption], AbstractContextManager[object]] = nullcontext
     compatibility: SchemaCompatibility | None = None
     """This driver's knowledge of the types in the datasets that it publishes to."""
@@ -99,6 +97,7 @@ class Ended:
     :param following: the next lease, acquired in the same step.
     :param stop: the request to stop this driver, or the interrupt that goes on after the ending.
     :param problem: why the partition was given back without being worked on: the next one would fare no better.
+    :param cut: its work was cut short because the store was not heard in time; the function decided nothing.
     :param late: it had been ended before in the place of its function, which has come back after all.
     """
 
@@ -108,6 +107,7 @@ class Ended:
     following: Lease | None = None
     stop: BaseException | None = None
     problem: CoordinationError | None = None
+    cut: bool = False
     late: bool = False
 
 
@@ -144,6 +144,7 @@ class _Tenure:
         self._actions: tuple[SourceAction, ...] = ()
         self._over: Ended | None = None
         self._ending = threading.Lock()
+        lease.chain.heeds = driver.heeds
         self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, crew=driver.crew)
         stuck = self._stuck if driver.on_stuck else None
         self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
@@ -158,7 +159,6 @@ class _Tenure:
             driver.measure_in,
             driver.report,
             driver.compatibility,
-            driver.heeds,
         )
 
     def run(self) -> Ended:
@@ -217,7 +217,8 @@ class _Tenure:
         if isinstance(result, Complete | Close | GiveUp):
             return self._settle(result)
         if isinstance(reason, CoordinationError):  # the store was not heard in time: only it can say what holds now
-            return self._settle(GiveUp(str(reason)))
+            log.error("The work on partition %r was cut short: %s", self._lease.key, reason)
+            return replace(self._settle(GiveUp(str(reason))), cut=True)
         if isinstance(reason, JvmGoneError):
             return self._fail(reason, reason)
         if isinstance(reason, Stopped):
@@ -225,7 +226,7 @@ class _Tenure:
         if isinstance(result, BaseException) and not isinstance(result, Exception | SystemExit):
             # interrupted from outside: a key, Airflow's timeout, or our own interruption
             return self._give_up(GiveUp(type(result).__name__), result)
-        return self._fail(_failure(result))
+        return self._fail(failure_of(result))
 
     def _not_begun(self, problem: CoordinationError) -> Ended:
         """Give the partition back: what failed is not its work."""
@@ -288,7 +289,7 @@ class _Tenure:
             log.warning("Partition %r has ended, and what follows is left for later: %s", lease.key, error_text(error))
 
     def _give_up(self, outcome: GiveUp, stop: BaseException | None) -> Ended:
-        wanted = self._seen.wanted and outcome.retry_after is None and stop is None
+        wanted = self._lease.wanted and outcome.retry_after is None and stop is None
         try:
             if wanted:
                 self._driver.coordinator.hand_over(self._lease)
@@ -335,12 +336,3 @@ class _Tenure:
 
     def _tell(self, event: str, **facts: Any) -> None:
         self._driver.report(event, key=self._lease.key, fence=str(self._lease.fence), **facts)
-
-
-def _failure(result: object) -> BaseException:
-    """Return the error that a partition keeps when its function returned no outcome."""
-    if isinstance(result, SystemExit):
-        return RuntimeError(EXITED.format(result.code if result.code is not None else ""))
-    if isinstance(result, BaseException):
-        return result
-    return RuntimeError(RETURNED_NOTHING.format("nothing" if result is None else repr(result)[:100]))

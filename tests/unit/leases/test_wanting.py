@@ -69,6 +69,18 @@ def test_what_was_heard_once_stays_so(one, two, lease):
     assert lease.wanted
 
 
+def test_z2_a_question_that_does_not_count_is_not_heard_until_it_does(one, two, lease):
+    asked, counts = [], []
+    lease.chain.heeds = lambda asker, key: bool(asked.append((asker, key)) or counts)
+    two.ask(two.partition("a"), PATIENCE)
+    assert not one.renew(lease).wanted
+    counts.append("now")
+    assert lease.wanted
+    counts.clear()
+    assert lease.wanted, "its function may be leaving"
+    assert set(asked) == {(two.owner.text, "a")}
+
+
 def test_who_is_stolen_from_hands_nothing_over(one, two, lease, clock):
     seen = two.partition("a")
     assert two.ask(seen, PATIENCE)

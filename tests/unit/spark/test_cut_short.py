@@ -1,0 +1,105 @@
+"""D14: a tenure that the store did not hear in time is an error, and its partition is tried again.
+
+On a busy machine a lease's own deadline passes before a renewal is answered. What is given back then was taken for a
+decision of the function's: set aside, no error, and the drain ended although work was left.
+"""
+
+import threading
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.spark import Complete, GiveUp, crew, draining, one_by_one, tenure
+from airflow_coordination.spark.draining import drain
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.forwarding import ForwardingStore
+
+LEASE = timedelta(seconds=0.5)
+
+
+class NoJobs:
+    """In the place of Spark's jobs: there are none."""
+
+    def __init__(self, *_, **__):
+        self.progress = lambda: None
+
+    mark = unmark = cancel = lambda *_: None
+
+
+class BusyStore(ForwardingStore):
+    """Answers a renewal when the lease's own deadline is over."""
+
+    def forward(self, name, call):
+        if threading.current_thread().name.startswith("heartbeat"):
+            threading.Event().wait(1.5 * LEASE.total_seconds())
+        return call()
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch):
+    monkeypatch.setattr(draining, "check_distributions", lambda: None)
+    monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
+    monkeypatch.setattr(crew, "check_threads", lambda _: None)
+    monkeypatch.setattr(
+        crew, "member_thread", lambda spark, place, work: threading.Thread(target=work, name=f"lease-{place}")
+    )
+    for module in (one_by_one, tenure, crew):
+        monkeypatch.setattr(module, "usable", lambda _: True)
+    monkeypatch.setattr("airflow_coordination.spark.interruption.GRACE", 0.1)
+    monkeypatch.setattr("airflow_coordination.spark.interruption.CANCEL_AGAIN", 0.05)
+
+
+def until_it_is_interrupted():
+    while True:
+        threading.Event().wait(0.01)
+
+
+@pytest.fixture
+def store():
+    busy = BusyStore(open_store("memory://"))
+    SourceCoordinator(busy, "flights", "watches").create_partitions(["a", "b"])
+    return busy
+
+
+@pytest.fixture
+def drained(store):
+    def run(main, **more):
+        given = {"source": "flights", "spark": SimpleNamespace(), "max_leases": None, "ownership_timeout": LEASE}
+        return drain(main, store=store, **given, **more)
+
+    return run
+
+
+@pytest.mark.parametrize("places", [1, 2])
+def test_d14_what_was_cut_short_is_an_error_and_is_tried_again(drained, store, places):
+    tried = []
+
+    def main(spark, lease):
+        tried.append(lease.partition.key)
+        if tried.count(lease.partition.key) == 1:
+            until_it_is_interrupted()
+        return Complete()
+
+    done = drained(main, concurrent_leases=places)
+    assert (done.completed, sorted(tried)) == (2, ["a", "a", "b", "b"])
+    assert sorted(key for key, _ in done.errors) == ["a", "b"]
+    others = "is not owned"  # the store's clock was faster, and another place of this crew has taken it
+    assert all("no answer came before the lease's own deadline" in text or others in text for _, text in done.errors)
+
+
+def test_d14_what_is_cut_short_each_time_is_set_aside_and_does_not_keep_the_others(drained):
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            until_it_is_interrupted()
+        return Complete()
+
+    done = drained(main)
+    assert (done.completed, done.given_up, done.keys) == (1, 2, ("a", "a", "b"))
+    assert (done.left.waiting, [key for key, _ in done.errors]) == (1, ["a", "a"])
+
+
+def test_d14_what_a_function_gives_up_is_no_error(drained):
+    done = drained(lambda spark, lease: GiveUp("not now"))
+    assert (done.given_up, done.errors, done.left.waiting) == (2, (), 2)
