@@ -60,9 +60,7 @@ def test_an_unknown_set_is_answered_with_the_usage(names: list[str], capsys: pyt
     with pytest.raises(SystemExit) as end:
         main(names)
     assert end.value.code == 2
-    assert (
-        "usage: java_packages.py dynamodb-local|hadoop-aws|kafka|opensearch|spark-kafka ..." in capsys.readouterr().err
-    )
+    assert f"usage: java_packages.py {'|'.join(java_packages.VERSIONS)} ..." in capsys.readouterr().err
 
 
 @pytest.mark.dynamodb
