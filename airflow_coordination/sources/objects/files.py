@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import fsspec
 
@@ -17,6 +17,7 @@ from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
 
 _ACTION = "list a directory"
+_PROBLEM: Final = "airflow_coordination: problem"
 Entry = tuple[str, Mapping[str, Any]]
 """A full name, ending with ``/`` where it is a directory's (the top one's is empty), and what is known of it."""
 
@@ -95,7 +96,17 @@ def _walk(filesystem: Any, root: str, entries: list[Entry], prefix: str, start_a
             if (name.startswith(prefix) or prefix.startswith(name)) and _reaches_beyond(name, start_after):
                 yield from _below(filesystem, root, name, prefix, start_after)
         elif name.startswith(prefix) and name > start_after:
-            yield StoredObject(name, int(info.get("size") or 0), last_written(info), etag_of(info))
+            yield _stored(name, info)
+
+
+def _stored(name: str, info: Mapping[str, Any]) -> StoredObject:
+    """Return a file as a listing shows it; one that the system says nothing sensible of is named as such."""
+    try:
+        if isinstance(info.get(_PROBLEM), Exception):
+            raise info[_PROBLEM]
+        return StoredObject(name, int(info.get("size") or 0), last_written(info), etag_of(info))
+    except (ArithmeticError, OSError, TypeError, ValueError) as error:
+        return StoredObject(name, 0, problem=f"cannot be looked at: {error}")
 
 
 def _below(filesystem: Any, root: str, directory: str, prefix: str, start_after: str) -> Iterator[StoredObject]:
@@ -127,6 +138,8 @@ def _named(filesystem: Any, directory: str, info: Mapping[str, Any]) -> Entry | 
             info = filesystem.info(info["name"])
         except FileNotFoundError:
             return None
+        except OSError as error:  # a link to itself, or into a directory that may not be read
+            info = {**info, "type": "file", _PROBLEM: error}
     name = directory + str(info["name"]).rstrip("/").rpartition("/")[2]
     if info["type"] == "directory":
         return None if linked else (f"{name}/", info)

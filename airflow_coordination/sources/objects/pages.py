@@ -65,7 +65,7 @@ class Pages:
                 problem = f"does not say when {found.key!r} was written"
                 remedy = "Use scan='once', or leave out max_objects and max_bytes"
                 raise SourceError("group objects", self._listing.address(""), problem, remedy)
-            if found.problem:
+            if found.problem and found.key.endswith("/"):
                 raise SourceError("group objects", self._listing.address(found.key), found.problem, _READABLE)
             planner.see(found, wanted)
             if len(planner.plan) >= GROUPS_PER_CHECKPOINT or self.listed % LISTED_PER_CHECKPOINT == 0:
@@ -84,7 +84,7 @@ class Pages:
     def _wants(self, found: StoredObject) -> bool:
         """Tell whether an object becomes part of a partition, and count it where it does not by rule or by mishap."""
         if found.problem:
-            self.unlisted = True
+            self.unlisted = self.unlisted or found.key.endswith("/")
             self._left.failed(
                 found.key, SourceError("list", self._listing.address(found.key), found.problem, _READABLE)
             )

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from airflow_coordination.leases import InvalidInputError, InvalidKeyError, SourceCoordinator
-from airflow_coordination.sources import SourceError, StoredObject, object_listing
+from airflow_coordination.sources import SourceError, StoredObject, object_listing, object_paths
 from airflow_coordination.sources.objects.paths import hidden_from_spark
 from airflow_coordination.stores import open_store
 from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
@@ -188,3 +188,35 @@ def test_e11_instants_are_compared_where_a_clock_is_put_back() -> None:
     Source(Storage(), scan="once", start_time=first, end_time=second)
     with pytest.raises(InvalidInputError, match="is not after start_time"):
         Source(Storage(), scan="once", start_time=second, end_time=first)
+
+
+@SHAPES
+@pytest.mark.parametrize("odd", ["link", "time"])
+def test_source_s2_a_file_that_cannot_be_looked_at_is_named_and_the_others_go_on(
+    tmp_path: Path, shape: dict, odd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fsspec
+
+    for name in ("a.csv", "odd.csv", "z.csv"):
+        (tmp_path / name).write_text("v")
+    local = fsspec.filesystem("file")
+    info, ls = local.info, local.ls
+
+    def told(path: str, **more: object) -> dict:
+        if str(path).endswith("odd.csv") and odd == "link":
+            raise OSError(40, "Too many levels of symbolic links", path)
+        return info(path, **more)
+
+    def entries(path: str, **more: object) -> list:
+        changed = {"islink": True} if odd == "link" else {"mtime": 1e300, "created": 1e300}
+        return [{**each, **(changed if each["name"].endswith("odd.csv") else {})} for each in ls(path, **more)]
+
+    monkeypatch.setattr(local, "info", told)
+    monkeypatch.setattr(local, "ls", entries)
+    one = SourceCoordinator(open_store("memory://"), "s", "me")
+    supplier = object_listing(tmp_path, scan="once", filesystem=local, **shape)
+    for _ in range(2):
+        with pytest.raises(SourceError, match=r"odd.csv (cannot be looked at|was left out by an earlier scan)"):
+            one.run_supplier(supplier)
+    found = [name.rpartition("/")[2] for each in one.partitions() for name in object_paths(each.payload)]
+    assert found == ["a.csv", "z.csv"]
