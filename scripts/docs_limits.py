@@ -136,6 +136,11 @@ TIMERS = (
     Constant("Sinks: PostgreSQL's `statement_timeout`", "sinks.postgres", "STATEMENT_WITHIN", SECONDS),
     Constant("Listings: `lateness` of objects", "sources.objects.object_listing", "LATENESS"),
     Constant("Listings: `lateness` of groups of objects", "sources.objects.object_listing", "LATENESS_OF_GROUPS"),
+    Constant(
+        "Listings: at most so often, what is passed over for its age is looked for",
+        "sources.objects.late",
+        "LOOK_EVERY",
+    ),
     Constant("SQL ranges: `lateness`", "sources.sql.ranges", "LATENESS"),
     Constant("How long what has finished stays at least (`clean_after`)", "leases.hierarchy", "CLEAN_AFTER"),
     Constant("History: `history_retention`", "stores.history_retention", "DEFAULT"),
