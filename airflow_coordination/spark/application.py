@@ -258,7 +258,9 @@ def _exit_code(endings: list[Ended]) -> int:
         return EXIT_STOPPED
     if Outcome.LOST in outcomes:
         return EXIT_LOST
-    return EXIT_FAILED if Outcome.FAILED in outcomes else 0
+    finished = {ended.key for ended in endings if ended.outcome in (Outcome.COMPLETED, Outcome.CLOSED)}
+    cut_short = any(ended.cut and ended.key not in finished for ended in endings)
+    return EXIT_FAILED if Outcome.FAILED in outcomes or cut_short else 0
 
 
 class _Parent:

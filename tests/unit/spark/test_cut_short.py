@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import Outcome, SourceCoordinator
 from airflow_coordination.spark import Complete, GiveUp, crew, draining, one_by_one, tenure
+from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark.tenure import Ended
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.forwarding import ForwardingStore
 
@@ -103,3 +105,18 @@ def test_d14_what_is_cut_short_each_time_is_set_aside_and_does_not_keep_the_othe
 def test_d14_what_a_function_gives_up_is_no_error(drained):
     done = drained(lambda spark, lease: GiveUp("not now"))
     assert (done.given_up, done.errors, done.left.waiting) == (2, (), 2)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ([("a", Outcome.GIVEN_UP, True)], 1),
+        ([("a", Outcome.GIVEN_UP, True), ("a", Outcome.COMPLETED, False)], 0),
+        ([("a", Outcome.GIVEN_UP, True), ("b", Outcome.COMPLETED, False)], 1),
+        ([("a", Outcome.GIVEN_UP, False)], 0),
+    ],
+)
+def test_d14_a_driver_whose_work_was_cut_short_does_not_end_as_if_it_were_done(outcomes, code):
+    """D14: its Airflow task was green, and nobody had done the partition."""
+    endings = [Ended(key=key, outcome=outcome, cut=cut) for key, outcome, cut in outcomes]
+    assert _exit_code(endings) == code
