@@ -7,6 +7,7 @@ not keep the others waiting. What is no work by a rule, such as a file that Spar
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final
@@ -91,6 +92,13 @@ class LeftOut:
         if usual:
             self._usual.add(why)
         return self._no_work.setdefault(why, _Some()).add(shown(name))
+
+    def some_no_work(self, names: Sequence[object], count: int, why: str) -> None:
+        """Count so many items that are no work yet, of which the first are named."""
+        for name in names:
+            self.no_work(name, why)
+        if count > len(names):
+            self._no_work[why].count += count - len(names)
 
     def failed(self, name: object, error: Exception) -> None:
         """Count an item that is work, and of which nothing can be made."""

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError, wrapped
-from airflow_coordination.sources.left_out import LeftOut
+from airflow_coordination.sources.left_out import NAMED, LeftOut
 from airflow_coordination.sources.sql.clause import range_clause
 from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind, kind_of
 
@@ -147,15 +147,20 @@ class KeyColumn:
         ).scalar()
         if below is None or least is None or not _is_far(kind.read(found[0]), kind.read(below), least):
             return found[0]
-        left.no_work(found[0], "are far beyond all other keys and wait, because no later row would be seen after them")
+        left.no_work(
+            found[0], "are far beyond all others and wait, because no row that comes later would be seen after them"
+        )
         return found[1] if len(found) == 2 else None
 
     def _say_what_is_ahead(self, connection: Connection, ahead: sa.Select[Any], left: LeftOut) -> None:
         key = ahead.selected_columns[0]
-        for value in connection.execute(ahead.order_by(key.desc()).limit(_TRIES)).scalars():
-            left.no_work(
-                str(value), "are times that are not yet and wait, because no later row would be seen after them"
-            )
+        count = connection.execute(ahead.with_only_columns(sa.func.count())).scalar_one()
+        if count:
+            named = connection.execute(
+                ahead.with_only_columns(sa.cast(key, sa.String)).distinct().limit(NAMED)
+            ).scalars()
+            why = "are of times that are not over and wait, because no row that comes later would be seen after them"
+            left.some_no_work(list(named), count, why)
 
     def bounds(
         self, kind: KeyKind, after: Any, top: Any, rows: int, most: int, left: LeftOut

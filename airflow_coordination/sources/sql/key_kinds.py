@@ -35,7 +35,7 @@ class KeyKind:
     written: Callable[[Any], Any]
     read: Callable[[Any], Any]
     present: Callable[[datetime], Any] = lambda now: None
-    """The greatest key that is not of the future; ``None`` where keys are no times."""
+    """The greatest key after which no row comes with the same or a lower one; ``None`` where keys are no times."""
 
     def bound(self, value: object) -> Any:
         """Return a value of the column as JSON.
@@ -61,9 +61,9 @@ def _utc_clock(now: datetime) -> datetime:
     return now.astimezone(UTC).replace(tzinfo=None)
 
 
-def _last_day(now: datetime) -> date:
-    """Return the day that it is where it is latest, so that nobody's today is taken for tomorrow."""
-    return (now.astimezone(UTC) + timedelta(hours=14)).date()
+def _last_whole_day(now: datetime) -> date:
+    """Return the last day that is over everywhere: rows of a day that is not may still come, and would not be seen."""
+    return (now.astimezone(UTC) - timedelta(hours=12)).date() - timedelta(days=1)
 
 
 KINDS: Final = {
@@ -72,7 +72,7 @@ KINDS: Final = {
         KeyKind("integer", int, types.BigInteger(), _as_it_is, _as_it_is),
         KeyKind("text", str, types.String(), _as_it_is, _as_it_is),
         KeyKind("decimal", Decimal, types.Numeric(), str, Decimal),
-        KeyKind("date", date, types.Date(), date.isoformat, date.fromisoformat, _last_day),
+        KeyKind("date", date, types.Date(), date.isoformat, date.fromisoformat, _last_whole_day),
         KeyKind("timestamp", datetime, types.DateTime(), datetime.isoformat, datetime.fromisoformat, _utc_clock),
         KeyKind(
             "timestamptz",

@@ -480,7 +480,7 @@ def test_d12_a_key_far_ahead_is_no_bound_and_said(key_type, keys, ahead, later, 
     first, state = run(supplier)
     assert rows_of(table, first) == keys
     assert "1 keys are " in caplog.text
-    assert "and wait, because no later row would be seen after them" in caplog.text
+    assert "and wait, because no row that comes later would be seen after them" in caplog.text
     table.add(*later)
     assert rows_of(table, run(supplier, state)[0]) == later
 
@@ -548,3 +548,20 @@ def test_e4_ranges_that_have_grown_are_named_on_request(append_only):
     ]
     one.create_partitions(["flights|id|of a person"])
     assert len(supplier.grown(one)) == 2
+
+
+def test_e4_a_day_that_is_not_over_is_no_bound(caplog):
+    """A row of the same day that comes later would be below it, and in nobody's partition."""
+    table, clock, seen, state = Table(sa.Date), FakeClock(NOW - timedelta(minutes=1)), [], {}
+    supplier = table.supplier(rows=100, append_only=True, lateness=ALWAYS, clock=clock)
+    days = [date(2026, 11, day) for day in (22, 23, 24, 25)]
+    table.add(*days, *[days[-1]] * 30)
+    for _ in range(2):
+        payloads, state = run(supplier, state)
+        seen += rows_of(table, payloads)
+    assert seen == days[:2], "until noon of the 25th in UTC there is a zone in which it is still the 24th"
+    assert "32 keys are of times that are not over and wait" in caplog.text
+    table.add(days[-1])
+    clock.advance(timedelta(days=3))
+    payloads, state = run(supplier, state)
+    assert sorted([*seen, *rows_of(table, payloads)]) == [*days, *[days[-1]] * 31]
