@@ -11,6 +11,7 @@ from airflow_coordination.leases.errors import (
     CoordinationError,
     DeploymentError,
     InvalidInputError,
+    PartitionNotFoundError,
     PartitionNotOwnedError,
     StoreUnavailableError,
     shown,
@@ -117,6 +118,8 @@ class CoordinationRetryPolicy(ExceptionRetryPolicy):
             last = try_number >= max_tries
             wait = max(_until(exception.until), SOON) if last and exception.until else SOON
             return RetryDecision.retry(wait, "The supplier's lease may be free then")
+        if isinstance(exception, PartitionNotFoundError) and exception.deleted_by is not None:
+            return RetryDecision.fail("A person has deleted the partition")
         if not isinstance(exception, PartitionFailedError):
             return super().evaluate(exception, try_number, max_tries, context)
         if exception.available_at is None:

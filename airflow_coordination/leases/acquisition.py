@@ -157,7 +157,7 @@ class Acquisition:
         if found is None:
             return False
         lease = self._tenures.start(found, self._clock.monotonic())
-        with suppress(PartitionNotOwnedError):
+        with suppress(PartitionNotOwnedError, PartitionNotFoundError):
             self._tenures.end(lease, GiveUpRequest())
         return True
 
@@ -208,7 +208,7 @@ class Acquisition:
             return None
         try:
             return self._tenures.renew(self._tenures.start(now, sent_at))
-        except PartitionNotOwnedError:
+        except (PartitionNotOwnedError, PartitionNotFoundError):
             return None
 
     def begin(self, key: str, fence: Fence) -> Lease:

@@ -254,6 +254,8 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
             except PartitionNotOwnedError as refused:
                 if refused.ending is None or refused.ending.outcome is not Outcome.OVERTAKEN:
                     return False
+            except PartitionNotFoundError:  # a person has deleted it under its owner
+                return False
             else:
                 return True
 

@@ -74,13 +74,19 @@ class PartitionNotFoundError(CoordinationError):
 
     :param key: the partition key.
     :param source: the source it was looked up in.
+    :param deleted_by: who deleted it, and why, where the owner of a lease is told; ``None`` where nobody knows.
     """
 
-    def __init__(self, key: str, source: str) -> None:
-        super().__init__(key, source)
-        self.key, self.source = key, source
+    def __init__(self, key: str, source: str, deleted_by: str | None = None) -> None:
+        super().__init__(key, source, deleted_by)
+        self.key, self.source, self.deleted_by = key, source, deleted_by
 
     def __str__(self) -> str:
+        if self.deleted_by is not None:
+            return (
+                f"Partition {shown(self.key)} of source {shown(self.source)} was deleted {self.deleted_by}. "
+                "Stop this work: nothing it writes counts any more. Run the supplier to create the partition anew."
+            )
         return (
             f"Partition {shown(self.key)} does not exist in source {shown(self.source)}. "
             "If it was deleted by hand, run the supplier again to create it anew."

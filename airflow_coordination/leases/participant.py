@@ -128,7 +128,9 @@ class Participant:
             self._refusals.incr("refused")
             self._count(Metric.NOT_OWNED)
             raise
-        except PartitionNotFoundError:
+        except PartitionNotFoundError as error:
+            if error.deleted_by is not None:
+                self._refusals.incr("refused")
             self._count(Metric.NOT_FOUND)
             raise
         except CoordinationError:

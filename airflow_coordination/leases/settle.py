@@ -7,6 +7,7 @@ Never concluded from one read: a cut connection's statement can still apply late
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
@@ -14,11 +15,13 @@ from typing import TypeVar
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.errors import (
+    CoordinationError,
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
     StoreUnavailableError,
+    shown,
 )
 from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.heads import every_head
@@ -26,7 +29,7 @@ from airflow_coordination.leases.lease import Chain
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import ChainWrite
+from airflow_coordination.leases.writes import Action, ChainWrite
 
 T = TypeVar("T")
 Unheard = Callable[[StoreUnavailableError | OutcomeUnknownError], object]
@@ -173,7 +176,7 @@ class Settler:
 
         :param send: sends the write; by itself unless given.
         :raises PartitionNotOwnedError: surely not applied; somebody else owns the partition, or nobody does.
-        :raises PartitionNotFoundError: surely not applied; there is no such partition.
+        :raises PartitionNotFoundError: surely not applied; there is no such partition, or a person has deleted it.
         :raises StoreUnavailableError: surely not applied; try again.
         :raises PartitionUpdateError: surely not applied; the store cannot do it.
         :raises OutcomeUnknownError: not known.
@@ -209,9 +212,26 @@ class Settler:
             return None
         if answer.partition is None or (answer.partition.deleted and fate is Fate.GONE):
             raise PartitionNotFoundError(write.key, write.source)
-        error = not_owned(write.key, write.fence, answer.partition)
+        raise self.refusal(write.key, write.fence, answer.partition, chain)
+
+    def refusal(self, key: str, held: Fence, now: Partition, chain: Chain) -> CoordinationError:
+        """Return why a call under ``held`` was refused: a person has deleted the partition under it, or another reason.
+
+        :param chain: of the tenure, which learns how it ended.
+        """
+        error = not_owned(key, held, now)
         chain.ending = error.ending
-        raise error
+        if not now.deleted or error.ending is None or error.ending.op != now.last_op:
+            return error
+        return PartitionNotFoundError(key, now.source, self._deleted_by(now))
+
+    def _deleted_by(self, now: Partition) -> str:
+        """Return who deleted a partition, and why, as far as the audit says it now."""
+        with suppress(CoordinationError):
+            acts = [act for act in self._store.audit(now.source, now.key) if act["action"] == Action.DELETE]
+            if acts:
+                return f"by {shown(acts[-1]['by'])} ({shown(acts[-1]['why'])})"
+        return "by a person"
 
     def _ask_head_records(self, action: str, write: ChainWrite) -> None:
         """Return if a head record names the write: the third rule of *Settle*.

@@ -112,15 +112,12 @@ class Tenures:
             self._check_held(lease, answer.partition)
         return self._prolonged(lease, answer, sent_at)
 
-    @staticmethod
-    def _check_held(lease: Lease, now: Partition | None) -> None:
+    def _check_held(self, lease: Lease, now: Partition | None) -> None:
         """Raise for a refused renewal, unless the lease is held all the same: then it is held for longer already."""
         if now is None:
             raise PartitionNotFoundError(lease.key, lease.partition.source)
         if not now.held_under(lease.fence):
-            error = not_owned(lease.key, lease.fence, now)
-            lease.chain.ending = error.ending
-            raise error
+            raise self._settler.refusal(lease.key, lease.fence, now, lease.chain)
 
     def save(self, lease: Lease, state: object, blocks: Sequence[Block], counted: Accounting | None = None) -> Lease:
         """Store progress and the blocks finished since the last save, with what was counted; also renews."""

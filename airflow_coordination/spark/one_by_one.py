@@ -9,7 +9,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError, SettingsError
+from airflow_coordination.leases.errors import (
+    CoordinationError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    SettingsError,
+)
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.status import Outcome
@@ -161,5 +166,5 @@ def _session_stopped(key: str) -> SettingsError:
 
 def set_aside(lease: Lease, coordinator: SourceCoordinator) -> None:
     """Give a partition back that this driver gave up before, for a while, so that the others get their turn."""
-    with suppress(PartitionNotOwnedError):
+    with suppress(PartitionNotOwnedError, PartitionNotFoundError):
         coordinator.give_up(lease, max(coordinator.settings.retry_delay, timedelta(seconds=1)))

@@ -237,7 +237,7 @@ class _Tenure:
             return self._apply(outcome)
         except (InvalidInputError, PartitionUpdateError) as error:
             return self._fail(error)
-        except PartitionNotOwnedError as error:
+        except (PartitionNotOwnedError, PartitionNotFoundError) as error:
             return self._lost(error)
         except CoordinationError as error:
             if self._lease.ending is not None:  # it is ended; only the next partition could not be acquired

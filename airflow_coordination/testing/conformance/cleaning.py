@@ -12,15 +12,16 @@ import pytest
 
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import UnknownParentError
+from airflow_coordination.leases.errors import PartitionNotFoundError, UnknownParentError
 from airflow_coordination.leases.hierarchy import CLEAN_AFTER
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.hierarchy import child, family
 from airflow_coordination.testing.conformance.lost_answers import LOST
-from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, block, head, owner
+from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, head, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 
@@ -61,6 +62,26 @@ class Cleaning:
         assert (bench.get("d").parents, bench.get("d").waits_for) == (("p", "q"), ("q",))
         assert bench.get("p") == tombstone
         assert bench.drained() == ["q", "c", "d"]
+
+    @pytest.mark.parametrize("call", ["renew", "save_progress_state", "complete", "close", "fail", "give_up"])
+    def test_z6_an_owner_whose_partition_was_deleted_is_told_who_did_it(
+        self, coordinators: Coordinators, call: str
+    ) -> None:
+        one = coordinators()
+        one.create_partitions(["k"])
+        lease = one.get_next_partition()
+        assert lease is not None
+        one.delete("k", by="ana", why="a wrong range")
+        given: dict[str, list[object]] = {"save_progress_state": [{"row": 1}], "close": [MINUTE], "fail": ["broken"]}
+        with pytest.raises(PartitionNotFoundError) as raised:
+            getattr(one, call)(lease, *given.get(call, []))
+        assert "was deleted by 'ana' ('a wrong range'). Stop this work" in str(raised.value)
+        assert lease.ending is not None
+        assert lease.ending.outcome is Outcome.RELEASED
+        counts = one.metrics.counts  # type: ignore[attr-defined]
+        found = {name.rpartition("_")[2] for name in counts}
+        assert "partitionNotFoundErrors" in found
+        assert "partitionNotOwnedErrors" not in found
 
     def test_one_that_a_person_has_deleted_is_no_parent(self, bench: Workbench) -> None:
         bench.bring("p", S.COMPLETED)

@@ -18,8 +18,8 @@ MUTANTS = (
     Mutant(
         "refused renewal taken for success",
         _TENURES,
-        "        if not now.held_under(lease.fence):\n            error = not_owned(lease.key, lease.fence, now)\n",
-        "        if now.deleted:\n            error = not_owned(lease.key, lease.fence, now)\n",
+        "        if not now.held_under(lease.fence):\n            raise self._settler.refusal(",
+        "        if now.deleted:\n            raise self._settler.refusal(",
         "S2: who has lost the lease is told that it is held",
     ),
     Mutant(

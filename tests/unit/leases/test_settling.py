@@ -192,13 +192,15 @@ def test_s2_overtaken_when_somebody_else_writes_under_the_same_fence(
     driver.complete(other)
 
 
-def test_a_write_on_a_deleted_partition_names_its_ending(
+def test_z6_a_write_on_a_deleted_partition_names_who_deleted_it(
     leased: tuple[SourceCoordinator, Lease], store: FaultyStore, clock: FakeClock
 ) -> None:
     c, lease = leased
     coordinator(store, clock, "ana").delete("a", by="ana", why="test")
-    with pytest.raises(PartitionNotOwnedError, match="released"):
+    with pytest.raises(PartitionNotFoundError, match=r"was deleted by 'ana' \('test'\)"):
         c.complete(lease)
+    assert lease.ending is not None
+    assert lease.ending.outcome is Outcome.RELEASED
     assert c.refusals == 1
 
 
