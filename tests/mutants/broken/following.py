@@ -108,6 +108,14 @@ MUTANTS = (
         _doing("a_list_that_is_not_as_it_was_written_is_not_followed"),
     ),
     Mutant(
+        "ten failures in a row are never forgotten",
+        "follow_ups.doing",
+        "            failures.forget(places)\n",
+        "",
+        "S27: a place that answers is given up for failures of long ago",
+        _doing("small_x9_failures_in_a_row_are_counted_anew_after_a_success"),
+    ),
+    Mutant(
         "a note is its own right",
         "follow_ups.doing",
         "            if not rights.allow(place):\n",

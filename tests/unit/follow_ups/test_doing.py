@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from airflow_coordination.leases.follow_up import MAX_BYTES
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.spark import Close, Complete
+from tests.unit.sinks.test_http import Server
 
 
 @pytest.fixture
@@ -93,6 +95,20 @@ def test_a_place_that_cannot_be_reached_is_not_tried_a_thousand_times_and_keeps_
     shutil.rmtree(gone)
     result = follow_up_all(one, rights=FollowUpRights.of_a_person())
     assert (len(result.failed), result.gave_up, result.done, file.exists()) == (10, True, 1, False)
+
+
+def test_small_x9_failures_in_a_row_are_counted_anew_after_a_success(one) -> None:
+    """Nine refusals, a success, nine refusals: the place is there, and all notes are tried."""
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        server.script = [*[404] * 9, 201] * 2
+        for number in range(20):
+            ended(one, f"k{number:02}", CallUrl(server.url, body={"n": number}))
+        result = follow_up_all(one, rights=FollowUpRights.of_a_person())
+        server.shutdown()
+        thread.join()
+    assert (len(result.failed), result.done, result.gave_up) == (18, 2, False)
 
 
 def test_f1_notes_that_are_not_understood_keep_no_other_however_many_there_are(one, tmp_path) -> None:
