@@ -233,6 +233,8 @@ def _pairs(value: Any, kind: Any) -> Any:
     """Return a value with its maps, which are objects here, as Arrow takes them."""
     import pyarrow.types as of
 
+    if of.is_string(kind) and value is not None and not isinstance(value, str):
+        return record_json(value)  # what was a variant
     if value is None or not of.is_nested(kind):
         return value
     if of.is_map(kind):

@@ -41,6 +41,7 @@ class TaskPass:
 
     :param task: what all tasks have in common; the schema comes with the first batch.
     :param columns: the number of a record's columns; those of the conditions are behind them.
+    :param variants: the columns that hold JSON text in the place of a value.
     :param sums: the number of columns behind the conditions that are summed up for each block.
     :param reasons: the number of reasons for drops.
     :param names: of the sinks.
@@ -58,6 +59,7 @@ class TaskPass:
     dead_letters: LetterPlace | None
     aside: str | None = None
     sums: int = 0
+    variants: frozenset[str] = frozenset()
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row: this attempt's counts."""
@@ -81,7 +83,7 @@ class _Attempt:
             records = batch.select(range(self._plan.columns))
             if self._task.schema is None:
                 self._task = replace(self._task, schema=records.schema)
-            self._take(batch, Records(records))
+            self._take(batch, Records(records, self._plan.variants))
         for number, writer in self._writers.items():
             self._close(number, writer)
         self._close_dead_letters()

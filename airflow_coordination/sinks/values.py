@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,11 @@ class Records:
     """The rows of a batch as Python values, made when the first is wanted: a batch for blocks only needs none.
 
     :param batch: of Arrow.
+    :param variants: the columns that hold JSON text in the place of a value.
     """
 
-    def __init__(self, batch: Any) -> None:
-        self._batch = batch
+    def __init__(self, batch: Any, variants: Container[str] = ()) -> None:
+        self._batch, self._variants = batch, variants
         self._made: list[Record] | None = None
         self._odd = False
 
@@ -35,7 +37,7 @@ class Records:
         """Return one record."""
         if self._made is None:
             names = self._batch.schema.names
-            columns = [self._values(self._batch.column(place)) for place in range(len(names))]
+            columns = [self._values(self._batch.column(place), name) for place, name in enumerate(names)]
             self._made = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         return self._made[row]
 
@@ -50,12 +52,14 @@ class Records:
         found = ((place, _why_not(self[row], names)) for place, row in enumerate(rows))
         return {place: reason for place, reason in found if reason}
 
-    def _values(self, column: Any) -> list[Any]:
+    def _values(self, column: Any, name: str) -> list[Any]:
         try:
             values = column.to_pylist()
         except Exception:  # one of them is to blame: OverflowError, UnicodeDecodeError, KeyError, ArrowInvalid
             values = [_value(each) for each in column]
             self._odd = self._odd or any(isinstance(each, Unreadable) for each in values)
+        if name in self._variants:
+            return [json.loads(each) if isinstance(each, str) else each for each in values]
         return [with_objects(each, column.type) for each in values] if _has_maps(column.type) else values
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sinks.postgres import PostgresSink
 
 TAKEN: Final = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "void"),
     *("string", "char", "varchar", "binary", "date", "timestamp", "timestamp_ntz"),
     *("array", "map", "struct"),
 )
-"""By Spark's names. Blocks take every type that their format does."""
+"""By Spark's names. Blocks take every type that their format does, and sinks other than tables a column of variants."""
 _REMEDY: Final = "Convert it before, such as to_json({0}) or cast({0} as string), or leave it out: columns=(…)"
 
 
@@ -27,6 +28,8 @@ def check_types(schema: Any, sinks: Mapping[str, Any]) -> None:
         chosen = getattr(sink, "columns", None)
         for column in schema:
             if chosen is not None and column.name not in chosen:
+                continue
+            if is_variant(column.dataType) and not isinstance(sink, PostgresSink):
                 continue
             wrong = next((each for each in _names_in(column.dataType) if each not in TAKEN), None)
             if wrong is not None:
@@ -43,6 +46,26 @@ def check_key_type(column: Any) -> None:
     if kind not in TAKEN or kind in ("array", "map", "struct", "void"):
         remedy = "Give a column of text, a number, a date or a time"
         raise InvalidInputError("key", column.name, f"is of the type {kind}, which is no key", remedy)
+
+
+def is_variant(kind: Any) -> bool:
+    """Whether a column holds variants; it goes to sinks by way of its text, and is the value in it there."""
+    return bool(kind.simpleString() == "variant")
+
+
+def readable(frame: Any) -> Any:
+    """Return a DataFrame with the text of its variants in their places."""
+    from pyspark.sql import functions as fn
+
+    columns = ((field, fn.col(quoted(field.name))) for field in frame.schema)
+    return frame.select(
+        *(fn.to_json(each).alias(field.name) if is_variant(field.dataType) else each for field, each in columns)
+    )
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def _names_in(kind: Any) -> Iterable[str]:

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from airflow_coordination.sinks.tally import Arrival, Tally
 from airflow_coordination.sinks.task_pass import FLAG
-from airflow_coordination.spark.routing import Routing, quoted
+from airflow_coordination.spark.column_types import quoted
+from airflow_coordination.spark.routing import Routing
 
 SUMS: Final = ("__deliver_key_low", "__deliver_key_high", "__deliver_all_low", "__deliver_all_high")
 """Sums over what was hashed of a sink's records. Equal numbers of other records have other sums."""

@@ -23,6 +23,7 @@ from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.spark import shipping
 from airflow_coordination.spark.absorbing import check_absorbed, standing_for, unabsorbed
+from airflow_coordination.spark.column_types import readable
 from airflow_coordination.spark.counting import SUMS, counted, hashes, same_keys, sums_over
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
@@ -109,9 +110,8 @@ class Delivery:
 
     def _forget(self) -> None:
         """Delete what tasks have left where no collector looks."""
-        if not self.task.delivery:
-            return  # nothing was begun
-        for sink in (*self.routing.external.values(), self.routing.dead_letters):
+        begun = (*self.routing.external.values(), self.routing.dead_letters) if self.task.delivery else ()
+        for sink in begun:
             if isinstance(sink, ForgettingSink):
                 try:
                     sink.forget(self.task.delivery)
@@ -239,8 +239,8 @@ class Delivery:
         tally = counted(self.routing, flagged)
         if tally.arrivals[tally.aside]:
             written = self._on_executors(self.routing.set_aside(flagged), dead_letters)
-            aside = len(self.routing.sinks)
-            if written.read == tally.arrivals[tally.aside] and written.sums.get(aside) != tally.sums.get(aside):
+            as_many, aside = written.read == tally.arrivals[tally.aside], len(self.routing.sinks)
+            if as_many and written.sums.get(aside) != tally.sums.get(aside):
                 self._others.append("the dead letters are other records than were counted for them, although as many")
             tally.wrote_letters(written)
         return tally
@@ -257,10 +257,11 @@ class Delivery:
             dead_letters=dead_letters,
             aside=None if routing.aside is None else f"dead_letters.where: {routing.aside}"[:MAX_REASON],
             sums=len(SUMS) if routing.blocks else 0,
+            variants=routing.variants,
         )
         if routing.blocks:
             flagged = flagged.select("*", *(part.alias(name) for part, name in zip(hashes(routing), SUMS, strict=True)))
-        rows = flagged.mapInArrow(one_pass, "summary string").collect()
+        rows = (readable(flagged) if routing.variants else flagged).mapInArrow(one_pass, "summary string").collect()
         tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
         tally.judge()
         return tally

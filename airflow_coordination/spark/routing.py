@@ -11,7 +11,7 @@ from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.protocol import CheckingSink, Sink, SinkNotReadyError
 from airflow_coordination.sinks.task_pass import BY_CONDITION, FLAG
 from airflow_coordination.spark.adding import check_arguments
-from airflow_coordination.spark.column_types import check_key_type, check_types
+from airflow_coordination.spark.column_types import check_key_type, check_types, is_variant, quoted
 from airflow_coordination.spark.destinations import (
     DataPrepperDeadLetters,
     DeadLetters,
@@ -76,6 +76,11 @@ class Routing:
     def external(self) -> dict[str, Sink]:
         """The other sinks."""
         return {name: sink for name, sink in self.sinks.items() if not isinstance(sink, Publish)}
+
+    @property
+    def variants(self) -> frozenset[str]:
+        """The columns that hold variants."""
+        return frozenset(field.name for field in self.records.schema if is_variant(field.dataType))
 
     @property
     def aside(self) -> str | None:
@@ -237,8 +242,3 @@ def _holds(condition: str | None) -> Any:
     if condition is None:
         return fn.lit(True)
     return fn.coalesce(fn.expr(condition).cast("boolean"), fn.lit(False))
-
-
-def quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
-    return f"`{name.replace('`', '``')}`"
