@@ -17,6 +17,7 @@ from airflow_coordination.sinks import PostgresSink
 from airflow_coordination.sinks.protocol import AnswerKind, SinkNotReadyError
 from airflow_coordination.testing.sinks import deliver, sink_task
 from tests.engines.ports import free_port
+from tests.engines.postgres import private_server
 from tests.integration.sinks.kit import OwnFixtures, kinds
 
 SOON = timedelta(seconds=1)
@@ -225,6 +226,28 @@ def test_d5_a_key_column_that_makes_one_row_of_two_records_is_refused(url, datab
 
 def test_d5_a_key_column_that_keeps_all_apart_is_taken(sink):
     sink.check_key_type("id", "bigint")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_d4_what_was_delivered_survives_an_immediate_restart_of_its_server():
+    """The database says ``synchronous_commit = off``: half of the rows of a completed partition were gone."""
+    with private_server() as server:
+        url = server.url.replace("+psycopg", "")
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("alter system set wal_writer_delay = '10s'")
+            admin.execute("select pg_reload_conf()")
+            admin.execute("alter database postgres set synchronous_commit = off")
+            admin.execute("create table t (id bigint primary key, value text)")
+        (sink := PostgresSink(url, table="t")).setup()
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("checkpoint")
+        answers = deliver(sink, [{"id": each, "value": "x"} for each in range(1_000)])
+        server.stop("immediate")
+        server.start()
+        with psycopg.connect(url) as admin:
+            assert admin.execute("select count(*) from t").fetchone() == (1_000,)
+        assert set(kinds(answers)) == {AnswerKind.DELIVERED}
 
 
 def test_only_the_columns_that_are_named_are_written(sink, url, stored):
