@@ -25,7 +25,8 @@ def check_types(schema: Any, sinks: Mapping[str, Any]) -> None:
     :raises InvalidInputError: naming the sink, the column, its type and what to do.
     """
     for name, sink in sinks.items():
-        chosen = getattr(sink, "columns", None)
+        given = getattr(sink, "columns", None)
+        chosen = given if isinstance(given, tuple) else None  # a sink from elsewhere may mean something else by it
         for column in schema:
             if chosen is not None and column.name not in chosen:
                 continue
