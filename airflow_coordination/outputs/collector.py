@@ -33,6 +33,7 @@ from airflow_coordination.outputs.layout import (
     partition_directory,
     place_of,
 )
+from airflow_coordination.outputs.long_notes import orphaned
 from airflow_coordination.outputs.manifests import references
 from airflow_coordination.outputs.markers import Marker, Standing
 from airflow_coordination.outputs.published import follow, source_identifier
@@ -41,6 +42,7 @@ from airflow_coordination.outputs.storage import (
     StoredFile,
     abort_upload,
     delete,
+    delete_file,
     delete_if_empty,
     join,
     list_directories,
@@ -65,6 +67,7 @@ class Collected:
     :param blocks: number of block directories.
     :param files: number of files in them.
     :param bytes: their size together.
+    :param lists: how many files of long notes (``then=``) that no ending has taken.
     :param uploads: how many unfinished multipart uploads into them (S3); nobody is told how much those take.
     :param sample: the first twenty of them.
     :param kept: number of block directories of this source that were left alone.
@@ -81,6 +84,7 @@ class Collected:
     files: int = 0
     bytes: int = 0
     uploads: int = 0
+    lists: int = 0
     sample: tuple[str, ...] = ()
     kept: int = 0
     unknown: tuple[str, ...] = ()
@@ -138,12 +142,14 @@ def collect(
         raise InvalidInputError("older_than", None, "is no duration", remedy)
     if isinstance(store, str):
         raise InvalidInputError("store", store, "is an address, not a store", "Give open_store(…) of it")
-    root = attempts_root(normal_root(output_root))
+    place = normal_root(output_root)
+    root = attempts_root(place)
     collection = _Collection(
         store, source_identifier(store, source, partition_prefix), root, older_than, unmarked_are_own=unmarked_are_own
     )
     for directory, attempts in _listed(root).items():
         collection.look_at(directory, attempts)
+    collection.look_at_notes(place)
     return collection.carry_out(dry_run)
 
 
@@ -176,6 +182,7 @@ class _Collection:
         self._to_mark: list[tuple[_Attempt, Marker]] = []
         self._losers: list[tuple[str, _Contents]] = []
         self._attempts: list[_Attempt] = []
+        self._lists: list[tuple[str, StoredFile]] = []
         self._unknown: list[str] = []
         self._kept = 0
 
@@ -195,6 +202,15 @@ class _Collection:
                 self._take(attempt, followed)
             else:
                 self._kept += len(attempt.blocks)
+
+    def look_at_notes(self, output_root: str) -> None:
+        """Add the files of long notes that no ending has taken."""
+        found = orphaned(
+            self._store, self._source, output_root, self._older_than, unmarked_are_own=self._unmarked_are_own
+        )
+        self._lists += found.orphans
+        for standing, addresses in found.apart.items():
+            self._apart[standing] += addresses
 
     def _own(
         self, of_source: list[tuple[_Attempt, Marker]], partition: Partition | None
@@ -226,6 +242,7 @@ class _Collection:
             files=len(files),
             bytes=sum(file.size for file in files),
             uploads=len(uploads),
+            lists=len(self._lists),
             sample=tuple(address for address, _ in self._losers[:SAMPLE]),
             kept=self._kept,
             unknown=tuple(self._unknown[:SAMPLE]),
@@ -249,6 +266,10 @@ class _Collection:
         for address, _ in self._losers:
             with _noted(denied, parent(address)):
                 delete(address)
+        for address, _ in self._lists:
+            with _noted(denied, parent(address)):
+                delete_file(address)
+                delete_if_empty(parent(address))
         for attempt in self._attempts:
             if attempt.address not in denied:
                 with _noted(denied, attempt.address):
