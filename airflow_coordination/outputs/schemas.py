@@ -127,8 +127,17 @@ def _check_type(kind: Any) -> None:
 
 def _inside(kind: Mapping[str, Any]) -> list[Any]:
     if kind["type"] == "struct":
-        return [column["type"] for column in kind["fields"] if isinstance(column["name"], str)]
+        return [_type_of(column) for column in kind["fields"]]
     return [kind["elementType"]] if kind["type"] == "array" else [kind["keyType"], kind["valueType"]]
+
+
+def _type_of(column: Mapping[str, Any]) -> Any:
+    """Return the type of a field whose name and metadata are what others expect of them."""
+    metadata = column.get("metadata", {})
+    collations = metadata.get("__COLLATIONS", {})
+    if not isinstance(column["name"], str) or not all(isinstance(each, str) for each in collations.values()):
+        raise TypeError("a schema has a field whose name or collation is no text")
+    return column["type"]
 
 
 def names(schema: str) -> list[str]:

@@ -15,7 +15,43 @@ def _manifest(test: str) -> Tested:
     return Tested(f"tests/unit/outputs/test_manifests.py::{test}")
 
 
+def _in(file: str, test: str) -> Tested:
+    return Tested(f"tests/unit/outputs/{file}.py::{test}")
+
+
 MUTANTS = (
+    Mutant(
+        "readers obey every format and option",
+        "outputs.manifests",
+        "    check_format(manifest.format, manifest.options)\n",
+        "",
+        "D9: a publisher's manifest opens JDBC, or other files, in the reader's Spark",
+        _manifest("test_d9_a_manifest_asks_a_readers_spark_for_nothing_but_how_text_is_understood"),
+    ),
+    Mutant(
+        "readers load classes of a schema",
+        "outputs.schemas",
+        'if (kind.get("pyClass"), kind.get("class")) not in _SPARKS_OWN or "serializedClass" in kind:',
+        "if False:",
+        "D9: a publisher's manifest runs a pickle in the reader's process",
+        _manifest("test_d9_a_schema_brings_no_class_along"),
+    ),
+    Mutant(
+        "readers look only whether files are there",
+        "outputs.block_checks",
+        "        if sizes.get(file.path) != file.size:\n",
+        "        if file.path not in sizes:\n",
+        "E1: a file that was cut or replaced gives other rows without a word",
+        _in("test_block_checks", "test_e1_files_that_are_gone_cut_or_replaced_are_named"),
+    ),
+    Mutant(
+        "collector takes lists that open notes name",
+        "outputs.long_notes",
+        " and named is not None and file.path not in named:",
+        " and named is not None:",
+        "F6: what follows an ending is never done, because its list is gone",
+        _in("test_long_notes", "test_f6_a_file_that_an_open_note_names_stays"),
+    ),
     Mutant(
         "one directory for all processes of a tenure",
         "outputs.layout",
