@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Final
 
@@ -16,6 +17,7 @@ from airflow_coordination.leases.names import check_limit, compose_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.remedies import listing, shell_of, typed
+from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.parked_errors import ErrorGroup, grouped
 from airflow_coordination.monitoring.states import PARKED, by_state
@@ -87,15 +89,15 @@ def print_source(context: CommandContext, args: Namespace) -> None:
 def _told(coordinator: SourceCoordinator) -> dict[str, object]:
     store, prefix = coordinator.store, coordinator.partition_prefix
     identifier = compose_source(coordinator.source, prefix, "PARTITION")
-    outlook, pause = coordinator.outlook(), coordinator.current_pause()
+    counts, outlook, pause = coordinator.counts(), coordinator.outlook(), coordinator.current_pause()
     facts = dict(store.sources()).get(identifier, {})
     return {
         "source": coordinator.source,
         "prefix": prefix,
         "store": store.description,
         "dags": ", ".join(sorted(dags_of(facts))) or None,
-        **{state.lower(): count for state, count in by_state(coordinator.counts(), outlook).items()},
-        "claimable": outlook.claimable,
+        **{state.lower(): count for state, count in by_state(counts, outlook).items()},
+        **asdict(counted(counts, outlook)),
         "overdue": outlook.overdue,
         "oldest_claimable_seconds": outlook.oldest_claimable and outlook.oldest_claimable // timedelta(seconds=1),
         "next_due": outlook.next_due,

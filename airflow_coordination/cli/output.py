@@ -74,13 +74,13 @@ def _print_tabbed(rows: Sequence[Row]) -> None:
 def _print_table(rows: Sequence[Row]) -> None:
     from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     if not rows:
         say("Nothing found.")
         return
-    table = Table(*rows[0], box=box.ASCII_DOUBLE_HEAD)
+    table = Table(*(Column(name, overflow="fold") for name in rows[0]), box=box.ASCII_DOUBLE_HEAD)
     for row in rows:
         table.add_row(*(Text(_text(value)) for value in row.values()))
     Console(width=None if sys.stdout.isatty() else 200).print(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import timedelta
 
 from airflow_coordination.cli.context import CommandContext
@@ -14,6 +15,7 @@ from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.explaining.wording import ahead, holder
 from airflow_coordination.leases.names import check_limit, compose_source
 from airflow_coordination.leases.remedies import quoted
+from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import Holding, owners
 from airflow_coordination.monitoring.sources import SourceSummary, sources
 from airflow_coordination.monitoring.states import by_state
@@ -101,7 +103,7 @@ def _summed_up(source: SourceSummary) -> Row:
         "dags": ", ".join(source.dags) or None,
         "partitions": source.total,
         **{state.lower(): count for state, count in by_state(source.counts, outlook).items()},
-        "claimable": outlook.claimable,
+        **asdict(counted(source.counts, outlook)),
         "paused": outlook.paused,
         "oldest_claimable_seconds": None if oldest is None else oldest // _SECOND,
         "next_due": outlook.next_due,

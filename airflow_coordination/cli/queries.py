@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from airflow_coordination.cli.context import CommandContext
@@ -18,6 +19,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import quoted
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import began
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
@@ -52,6 +54,7 @@ def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
     counts, outlook = coordinator.counts(), coordinator.outlook()
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {state.lower(): count for state, count in by_state(counts, outlook).items()}
+    row |= asdict(counted(counts, outlook))
     return row | {"overdue": outlook.overdue, "next_due": outlook.next_due, "paused": outlook.paused}
 
 

@@ -149,7 +149,13 @@ class Creation(Cleaning):
         :param dag_id: Airflow's name of the DAG.
         """
         known = dict(self._settler.repeat("list the sources", self.store.sources)).get(self._source_id, {})
-        self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted({*dags_of(known), dag_id})})
+        if known.get("dag_id") == dag_id and dag_id in known.get("dag_ids", ()):
+            return  # whoever is let work on this source alone may not write what is known of all
+        try:
+            self.register(**{**known, "dag_id": dag_id, "dag_ids": sorted({*dags_of(known), dag_id})})
+        except CoordinationError:
+            if dag_id not in dags_of(known):
+                raise
 
     def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
         distinct, created = without_repeats(page)

@@ -77,7 +77,7 @@ def advise(known: Lately, held: Sequence[Holding], outlook: Outlook) -> tuple[Ad
         *_first(stragglers(known, held)),
         *_first(unequal_owners(known, held)),
         ownership_timeout(known),
-        number_of_tasks(known, outlook),
+        number_of_tasks(known, held, outlook),
     )
     return tuple(each for each in found if each is not None)
 
@@ -98,18 +98,22 @@ def finished(known: Lately) -> list[timedelta]:
 
 
 def stragglers(known: Lately, held: Sequence[Holding]) -> Iterator[Advice]:
-    """Yield what is held longer than the 95th percentile of what was finished, the longest first."""
+    """Yield what is held longer than the 95th percentile of what was finished, the longest first; ended leases not."""
     took = finished(known)
     if len(took) < ENOUGH:
         return
     usual = percentile(took)
-    slow = [(known.now - each.since, each) for each in held if each.since and known.now - each.since > usual]
+    slow = [(known.now - each.since, each) for each in _living(held) if each.since and known.now - each.since > usual]
     for since, each in sorted(slow, key=lambda one: one[0], reverse=True):
         sentence = (
             f"Partition {shown(each.key)} is held for {span(since)} by {holder(each.owner)}; "
             f"{PERCENTILE} of 100 finished tenures took {span(usual)} at most ({counted(len(took), 'tenure')})."
         )
         yield Advice(Kind.STRAGGLER, each.key, sentence)
+
+
+def _living(held: Sequence[Holding]) -> Iterator[Holding]:
+    return (each for each in held if not each.expired)
 
 
 def unequal_owners(known: Lately, held: Sequence[Holding]) -> Iterator[Advice]:
@@ -177,7 +181,7 @@ def ownership_timeout(known: Lately) -> Advice | None:
     return Advice(Kind.OWNERSHIP_TIMEOUT, chosen, sentence)
 
 
-def number_of_tasks(known: Lately, outlook: Outlook) -> Advice | None:
+def number_of_tasks(known: Lately, held: Sequence[Holding], outlook: Outlook) -> Advice | None:
     """Return how many tasks finish what is left within an hour, by the time that one completion took.
 
     Time of attempts that failed is part of it.
@@ -192,7 +196,7 @@ def number_of_tasks(known: Lately, outlook: Outlook) -> Advice | None:
     sentence = (
         f"{counted(left, 'partition')} are left, and one took {span(each_took)} of work, failed attempts included: "
         f"{counted(tasks, 'task')} would finish them in {span(max(left * each_took / tasks, timedelta(seconds=1)))}; "
-        f"{counted(outlook.assigned, 'is', 'are')} at work now."
+        f"{counted(len({each.owner for each in _living(held)}), 'is', 'are')} at work now."
     )
     return Advice(Kind.TASKS, str(tasks), sentence)
 

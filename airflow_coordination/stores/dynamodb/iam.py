@@ -151,13 +151,12 @@ def narrowed(
 ) -> list[dict[str, Any]]:
     """Return the statements with conditions on the keys that one source's items lie under, in the table and its index.
 
-    The store's own item can be read, and the list of sources can be read and, by a worker, be written: it lies under
-    one key for all.
+    The store's own item and the list of sources, which lies under one key for all, can be read. Who may write the list
+    says of every source whose DAGs it is, and the board asks it for that: somebody else registers the source.
     """
     if role is Role.SETUP:
         raise SettingsError("source", source, "is nothing that setup is narrowed to", "Use it with worker or reader")
     work, queue = statements
-    sources = ["dynamodb:Query"] + ["dynamodb:PutItem"] * (role is Role.WORKER)
     identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE", "WORKER")]
     parts = [belonging(one, kind) for one in identifiers for kind in _BESIDE]
     waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
@@ -166,7 +165,7 @@ def narrowed(
     return [
         _under(work, [*identifiers, *parts]),
         _under({**work, "Sid": "SeeTheStore", "Action": ["dynamodb:GetItem"]}, [STORE_SOURCE]),
-        _under({**work, "Sid": "ListSources", "Action": sources}, [SOURCES]),
+        _under({**work, "Sid": "ListSources", "Action": ["dynamodb:Query"]}, [SOURCES]),
         _under(queue, waiting),
     ]
 

@@ -15,6 +15,7 @@ from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinato
 from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
+from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.permissions import OF_DATA_PREPPER
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
@@ -173,7 +174,10 @@ def test_b7_the_keys_of_one_source_are_enough(moto: Engine, user: User, place: t
         for action in statement["Action"]
         for key in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
     }
-    refused = {("dynamodb:PutItem", f"{source}|PARTITION|COUNTS")} if role is Role.READER else set()
+    # X4: who may register any source says whose it is, and the board believes it.
+    registry = ("dynamodb:PutItem", SOURCES)
+    refused = {("dynamodb:PutItem", f"{source}|PARTITION|COUNTS")} if role is Role.READER else {registry}
+    assert registry not in allowed
     assert user.keys - refused <= allowed
     assert {key for _, key in user.keys} > {f"{source}|PARTITION", f"{source}|PARTITION|COUNTS"}
 

@@ -43,6 +43,18 @@ def test_who_holds_what(flights, task, cli):
     ]
 
 
+def test_b7_a_long_key_is_not_cut(flights, cli, monkeypatch):
+    """A table is narrow, and a key in it is what one types next."""
+    key = "".join(f"{number:04}" for number in range(60))
+    flights.create_partitions([key])
+    flights.acquire_partition(key)
+    out = cli("owners", "--source", "flights")[1]
+    assert "…" not in out
+    rows = [line.strip("|").split("|") for line in out.splitlines() if line.startswith("|")]
+    column = [cell.strip() for cell in rows[0]].index("key")
+    assert key in "".join(row[column].strip() for row in rows[1:])
+
+
 def test_nobody(flights, cli):
     code, out, err = cli("owners", "--source", "flights")
     assert (code, out, err) == (0, "", "Nothing found.\n")

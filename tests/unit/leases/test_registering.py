@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionUpdateError, SourceCoordinator
 from airflow_coordination.stores import open_store
 
 
@@ -42,3 +42,15 @@ def test_facts_that_are_no_list_are_written_anew(flights, damaged):
     flights.register(dag_ids=damaged)
     flights.register_dag("hourly")
     assert facts(flights)["dag_ids"] == ["hourly"]
+
+
+def test_small_x4_a_worker_of_one_source_need_not_write_the_list_of_all(flights, monkeypatch):
+    """Its policy does not let it, because the list says whose a source is; what is known already is no work."""
+    flights.register_dag("hourly")
+    flights.register_dag("backfill")
+    denied = PartitionUpdateError("register the source", "", "the table denies it")
+    monkeypatch.setattr(flights.store, "register", lambda *_: (_ for _ in ()).throw(denied))
+    flights.register_dag("backfill")
+    flights.register_dag("hourly")
+    with pytest.raises(PartitionUpdateError):
+        flights.register_dag("foreign")

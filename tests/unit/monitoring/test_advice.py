@@ -35,6 +35,13 @@ def test_a_straggler_is_held_longer_than_the_95th_percentile():
     )
 
 
+def test_b7_whose_lease_has_ended_is_no_straggler():
+    past = [ended(place * MINUTE, place * MINUTE) for place in range(1, 101)]
+    gone = held("gone", 5 * HOUR, task(3), left=-MINUTE)
+    found = of_kind(Kind.STRAGGLER, past, [gone, held("slow", 4 * HOUR, task(4))])
+    assert [each.about for each in found] == ["slow"]
+
+
 def test_hostile_names_are_escaped_and_few_are_named():
     many = [held(f"\x1b[2J\u202e{place}", HOUR, "\x1b\n") for place in range(30)]
     found = of_kind(Kind.STRAGGLER, hour_of(ENOUGH), many)
@@ -94,7 +101,9 @@ def test_many_lost_leases_ask_for_a_longer_one():
 
 def test_as_many_tasks_as_finish_the_rest_in_an_hour():
     past = [*hour_of(30, took=6 * MINUTE), *(ended(2 * HOUR, 6 * MINUTE, Outcome.FAILED) for _ in range(10))]
-    [found] = of_kind(Kind.TASKS, past, outlook=Outlook(claimable=20, assigned=2, waiting=8, parked=99))
+    both = [held(f"k{place}", MINUTE, task(place % 2)) for place in range(5)]  # five leases are no five tasks
+    gone = [held("k9", MINUTE, task(9), left=-MINUTE)]
+    [found] = of_kind(Kind.TASKS, past, both + gone, Outlook(claimable=20, assigned=2, waiting=8, parked=99))
     assert found.about == "4"  # 30 partitions of 8 minutes, of which 2 went into failures
     assert found.sentence == (
         "30 partitions are left, and one took 8 min of work, failed attempts included: 4 tasks would finish them "

@@ -65,6 +65,9 @@ def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
     assert keys[3] == [f"{source}|PARTITION|{standing}" for standing in standings]
     assert f"{source}|PARTITION|HISTORY" in keys[0]
     assert all(key.startswith(source) for key in keys[0])
+    worker = policy(Role.WORKER, ADDRESS, source="flights")["Statement"]
+    [listing] = [each for each in worker if each["Sid"] == "ListSources"]
+    assert listing["Action"] == ["dynamodb:Query"]  # X4: the board asks the list whose a source is
     reader = policy(Role.READER, ADDRESS, source="flights")["Statement"]
     assert not {"dynamodb:PutItem", "dynamodb:UpdateItem"} & {a for statement in reader for a in statement["Action"]}
 

@@ -1,0 +1,53 @@
+"""How many partitions are what, in one vocabulary: docs/reference/glossary.md, *Counts*. Each is in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_coordination.leases.results import Outlook
+from airflow_coordination.leases.status import PartitionStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """A source's partitions.
+
+    :param claimable: can be acquired now, and nobody's lease on them has run out: new, reopened, or due.
+    :param held: by an owner under a lease that lasts; on DynamoDB expired ones, too, because counting them is dear.
+    :param expired: their lease has ended without a word; they can be acquired, too. On DynamoDB 0.
+    :param delayed: wait for a time that has not come.
+    :param blocked: wait for parents.
+    :param parked: wait for a person.
+    :param completed: done.
+    """
+
+    claimable: int
+    held: int
+    expired: int
+    delayed: int
+    blocked: int
+    parked: int
+    completed: int
+
+
+def counted(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> Counts:
+    """Return a source's partitions by what they are.
+
+    What is claimable is the rest, because a store for which counting is dear counts it up to 1 only. Both were read one
+    after the other, so that on a busy source a number may be off by what has moved between.
+
+    :param counts: by status.
+    :param outlook: what can still happen.
+    """
+    expired = max(0, counts[PartitionStatus.ASSIGNED] - outlook.assigned)
+    others = outlook.assigned + expired + outlook.waiting + outlook.blocked + outlook.parked
+    return Counts(
+        claimable=max(0, sum(counts.values()) - others - counts[PartitionStatus.COMPLETED]),
+        held=outlook.assigned,
+        expired=expired,
+        delayed=outlook.waiting,
+        blocked=outlook.blocked,
+        parked=outlook.parked,
+        completed=counts[PartitionStatus.COMPLETED],
+    )
