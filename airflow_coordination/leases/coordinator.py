@@ -76,7 +76,8 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
 
         :param supplier: run when nothing can be acquired; see :meth:`run_supplier`.
         :param hint: from :meth:`claimable`, or a plain key.
-        :return: the lease, or ``None`` when there is nothing to do, which is counted (``noPartitionsAcquired``).
+        :return: the lease, or ``None`` when there is nothing to do, which is counted (``noPartitionsAcquired``), or the
+            source is paused, which is not.
         :raises StoreMismatchError: when the hint was made on another store.
         """
         lease = self._acquire(hint)
@@ -86,8 +87,9 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         return self._counted(lease)
 
     def acquire_partition(self, key: str) -> Lease | None:
-        """Acquire this partition and no other; ``None`` when it cannot be had now."""
-        return self._counted(self._acquisition.by_hint(self._hint(key)))
+        """Acquire this partition and no other; ``None`` when it cannot be had now, which is not counted."""
+        lease = self._acquisition.by_hint(self._hint(key))
+        return self._counted_lease(lease) if lease else None
 
     def retake(self, key: str) -> Lease | None:
         """Take a partition over, at once, from an earlier try of this task; ``None`` if none holds it."""
@@ -275,7 +277,8 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
     def _counted(self, lease: Lease | None) -> Lease | None:
         if lease is not None:
             return self._counted_lease(lease)
-        self._count(Metric.NONE_ACQUIRED)
+        if not self._holds_back():
+            self._count(Metric.NONE_ACQUIRED)
         return None
 
     def _counted_lease(self, lease: Lease) -> Lease:

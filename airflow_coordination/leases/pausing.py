@@ -18,7 +18,7 @@ from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.pause import OF_THE_SOURCE, Pause
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.leases.port import pause_of
+from airflow_coordination.leases.port import holds_back, pause_of
 from airflow_coordination.leases.remedies import WHY, quoted, typed
 from airflow_coordination.leases.writes import SetPause
 
@@ -60,6 +60,13 @@ class Pausing(Participant):
             {name: value for name, value in each.items() if name != "key"}
             for each in self._settler.repeat("read the audit", read)
         ]
+
+    def _holds_back(self) -> bool:
+        """Return whether nothing was acquired because the source is paused; where that is not known, it is not."""
+        try:
+            return holds_back(self.store, self._source_id)
+        except CoordinationError:
+            return False
 
     def _brake(self) -> None:
         """Pause the source, after a failure, when too many of one error have come one after the other.

@@ -226,6 +226,13 @@ def pause_of(store: PartitionStore, source: str) -> Pause:
     return store.pause(source) if hasattr(store, "pause") else NEVER_PAUSED
 
 
+def holds_back(store: PartitionStore, source: str) -> bool:
+    """Return whether acquisitions of a source are held back: where asking is dear, as the store believes (DynamoDB)."""
+    if (believed := getattr(store, "holds_back", None)) is not None:
+        return bool(believed(source))
+    return pause_of(store, source).paused
+
+
 def pause_holds_after(store: PartitionStore) -> timedelta:
     """Return how long after a pause was set the last process knows of it."""
     found: timedelta = getattr(store, "pause_holds_after", timedelta(0))

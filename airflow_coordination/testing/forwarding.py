@@ -11,7 +11,7 @@ from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore, counts_failures, pause_holds_after
+from airflow_coordination.leases.port import PartitionStore, counts_failures, holds_back, pause_holds_after
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -124,6 +124,9 @@ class ForwardingStore:
 
     def pause(self, source: str) -> Pause:  # noqa: D102
         return self.forward("pause", lambda: self.store.pause(source))
+
+    def holds_back(self, source: str) -> bool:  # noqa: D102
+        return self.forward("pause", lambda: holds_back(self.store, source))
 
     def get(self, source: str, key: str) -> Partition | None:  # noqa: D102
         return self.forward("get", lambda: self.store.get(source, key))

@@ -190,7 +190,7 @@ class DynamoDBStore(Beside):
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none, and no other writer has been here."""
-        if self._held_back(write.source):
+        if self.holds_back(write.source):
             return None
         if write.key is not None:
             return self._acquiring.known(write, write.key)
@@ -205,13 +205,14 @@ class DynamoDBStore(Beside):
         self._begin(write.source)
         if isinstance(write, Retake):
             return self._acquiring.retake(write)
-        if self._held_back(write.source):
+        if self.holds_back(write.source):
             return Answer(False, self.get(write.source, write.key))
         if isinstance(write, Steal):
             return self._acquiring.steal(write)
         return self._acquiring.hinted(write)
 
-    def _held_back(self, source: str) -> bool:
+    def holds_back(self, source: str) -> bool:
+        """Return whether nothing of a source is acquired, as an acquisition judges it: asked for once in 30 s."""
         self._ready()
         return self._pausing.holds_back(Call("look for a pause", source, writes=False), source)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.metrics import CountingMetrics, Metric, full_name
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, OF_THE_SOURCE
 from airflow_coordination.leases.port import PartitionStore
@@ -132,6 +134,28 @@ class Pausing:
         pausing.pause()
         other = Workbench(pausing.store, pausing.clock, "other|PARTITION")
         assert other.new("k").token == 1
+
+    def test_z5_nothing_acquired_counts_only_where_nothing_is_free_and_the_source_goes_on(
+        self, pausing: Workbench
+    ) -> None:
+        """Z5: neither what a pause holds back is counted, nor a named partition that is held."""
+        metrics = CountingMetrics()
+        one = SourceCoordinator(pausing.store, "flights", owner().text, metrics=metrics, clock=pausing.clock)
+        pausing.new("held")
+        pausing.create("free")
+        assert one.acquire_partition("held") is None
+        pausing.pause()
+        assert one.get_next_partition() is None
+        assert metrics.counts.get(full_name("flights", Metric.NONE_ACQUIRED), 0) == 0
+        pausing.resume()
+        lease = one.get_next_partition()
+        assert lease is not None
+        pausing.pause()
+        assert one.complete_and_get_next(lease) is None
+        assert metrics.counts.get(full_name("flights", Metric.NONE_ACQUIRED), 0) == 0
+        pausing.resume()
+        assert one.get_next_partition() is None
+        assert metrics.counts[full_name("flights", Metric.NONE_ACQUIRED)] == 1
 
     def test_it_says_who_paused_and_who_resumed(self, pausing: Workbench) -> None:
         pausing.pause(by="ana", why="Spark is ill")

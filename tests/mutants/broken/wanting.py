@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "DynamoDB: a pause does not hold back who steals",
         "stores.dynamodb.store",
-        "        if self._held_back(write.source):\n            return Answer(",
-        "        if not isinstance(write, Steal) and self._held_back(write.source):\n            return Answer(",
+        "        if self.holds_back(write.source):\n            return Answer(",
+        "        if not isinstance(write, Steal) and self.holds_back(write.source):\n            return Answer(",
         "X12: a source is paused, and a tenure begins",
         _kit("DynamoDB: ", "x12_nothing_is_stolen_while_the_source_is_paused"),
     ),
