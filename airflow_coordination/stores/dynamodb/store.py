@@ -12,6 +12,7 @@ from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
+from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
@@ -96,6 +97,7 @@ class DynamoDBStore(Beside):
         self._facts: StoreFacts | None = None
         self._layout: Layout | None = None
         self._watched: set[str] = set()
+        self._local, self._looked_out_until = local, dict[str, float]()
         self.keeps_history = options.history_retention is not None
         partitions = Partitions(self.table, History(self.table, options.history_retention))
         queue = Queue(self.table)
@@ -161,6 +163,19 @@ class DynamoDBStore(Beside):
         self._watched.add(source)
         return True
 
+    def _look_out(self, source: str) -> None:
+        """Look for another writer before partitions are created, or changed by a person: once in 30 s.
+
+        Its partitions need not be those that are created or changed, and nothing else would name it then.
+
+        :raises SchemaVersionError: naming what it has written.
+        """
+        self._ready()
+        now = self._local.monotonic()
+        if holds_partitions(source) and now >= self._looked_out_until.get(source, now):
+            self._queue.watch(Call("look for another writer", writes=False), source)
+            self._looked_out_until[source] = now + ASKED_AGAIN
+
     def _ready(self) -> StoreFacts:
         """Return the store's id, having checked its schema and heard the service's time once in this process."""
         if self._facts is None or not self.table.clock.is_set:
@@ -183,7 +198,7 @@ class DynamoDBStore(Beside):
 
     def create(self, write: Create) -> Created:
         """Create what is absent, in this order; repeated, it goes on and counts the same."""
-        self._ready()
+        self._look_out(write.source)
         created = self._creating.create(write)
         self._counting.moved(write.source, None, UNASSIGNED, created.created)
         return created
@@ -245,7 +260,7 @@ class DynamoDBStore(Beside):
 
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same transaction."""
-        self._ready()
+        self._look_out(write.source)
         answer = people.act(self._partitions, write)
         if answer.applied and answer.partition is not None:
             after = None if answer.partition.deleted else answer.partition.status

@@ -108,6 +108,33 @@ def test_c3_it_is_never_nothing_to_do(snapshot: Snapshot, prepper: DataPrepper, 
         assert "under the name of 'env1|s3-pipeline:node-a'" in str(seen.value) or what != "holds"
 
 
+OTHERS: dict[str, Callable[[SourceCoordinator], object]] = {
+    "create": lambda one: one.create_partitions(["of its own"]),
+    "reset": lambda one: one.reset(key(8), by="ana", why="again"),
+    "park": lambda one: one.park(key(8), by="ana", why="wait"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("what", LEFT)
+def test_peer_p6_what_concerns_others_than_its_partitions_is_refused_too(
+    snapshot: Snapshot, prepper: DataPrepper, what: str, name: str
+):
+    """P6: a person and a supplier hear of a Data Prepper that has come back, whichever partitions it has."""
+    old = snapshot.taken_over()
+    before = found(old.partition(key(8)))
+    taken = prepper.acquire()
+    assert taken is not None
+    assert taken != key(8)
+    LEFT[what](prepper, taken)
+    snapshot.clock.advance(MINUTE)
+    for process in (old, one_more(snapshot)):
+        with pytest.raises(SchemaVersionError, match="was written by Data Prepper"):
+            OTHERS[name](process)
+    assert snapshot.store().get(before.source, "of its own") is None
+    assert snapshot.store().get(before.source, key(8)) == before
+
+
 @pytest.mark.parametrize("hinted", [True, False])
 def test_c3_a_process_starts_with_a_look(snapshot: Snapshot, prepper: DataPrepper, hinted: bool):
     """C3: although there is work of ours to do."""

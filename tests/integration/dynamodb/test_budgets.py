@@ -20,6 +20,7 @@ from airflow_coordination.leases import PartitionIdentifier, Settings, SourceCoo
 from airflow_coordination.leases.clock import Randomness, SystemClock
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.status import ASSIGNED, CLOSED
+from airflow_coordination.leases.writes import Create
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease
@@ -29,7 +30,7 @@ from airflow_coordination.streams.kinesis import Stream
 from airflow_coordination.testing.clock import FakeClock
 from benchmarks.dynamodb.data_prepper import make_table
 from benchmarks.dynamodb.requests import Requests, Tally
-from tests.integration.dynamodb.budgets import BUDGETS, OWNER, Budget, Place, some_held
+from tests.integration.dynamodb.budgets import BUDGETS, OWNER, Budget, Place, joined, some_held
 from tests.integration.dynamodb.engine import Engine
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "dynamodb-budgets.md"
@@ -61,6 +62,7 @@ class Counted:
         """Return a process that has started, and a source of its own."""
         place = Place(self.engine.store(self.table, self.clock), self.clock, f"flights-{next(self.numbers):04}")
         assert place.c.get_next_partition() is None  # it has looked for another writer, and for a pause
+        place.store.create(Create(source=f"{place.c.source}|PARTITION", op="0" * 24, partitions=()))  # and at all of it
         return place
 
     def run(self, budget: Budget) -> Tally:
@@ -140,7 +142,7 @@ def test_z3_what_is_listed_by_status_costs_what_is_shown(counted: Counted, listi
     for partitions in (40, 200):
         place = counted.place()
         some_held(place, partitions)
-        assert place.c.join(3)
+        joined(place, 3)
         read: list[int] = []
         client = counted.engine.client
 
