@@ -132,6 +132,7 @@ TIMERS = (
     ),
     Constant("Sinks: wait for an answer of HTTP", "sinks.http", "ANSWER_WITHIN"),
     Constant("Sinks: how long a call is repeated before a delivery fails", "sinks.patience", "RETRY_FOR"),
+    Constant("Sinks: files of a delivery that came to no end are kept for", "sinks.files", "LEFT_FOR"),
     Constant("Sinks: PostgreSQL's `connect_timeout`", "sinks.postgres", "CONNECT_WITHIN", SECONDS),
     Constant("Sinks: PostgreSQL's `statement_timeout`", "sinks.postgres", "STATEMENT_WITHIN", SECONDS),
     Constant("Listings: `lateness` of objects", "sources.objects.object_listing", "LATENESS"),

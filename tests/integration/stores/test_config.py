@@ -185,5 +185,5 @@ def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "boto3.dynamodb", None)
     monkeypatch.setitem(sys.modules, "boto3.dynamodb.conditions", None)
     monkeypatch.setitem(sys.modules, "boto3.dynamodb.types", None)
-    with pytest.raises(SettingsError, match=r"needs boto3.*pip install 'airflow-coordination\[amazon\]'"):
+    with pytest.raises(SettingsError, match=r"needs boto3.*pip install 'airflow-coordination\[aws\]'"):
         open_store("dynamodb://leases?region=us-east-1")
