@@ -9,6 +9,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.counts import foreseen
 
 
 def pause(context: CommandContext, args: Namespace) -> None:
@@ -47,13 +48,17 @@ def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
 
 def _at_stake(source: str, seen: Outlook) -> dict[str, object]:
     last: Pause = seen.pause
+    now = foreseen(seen)
     return {
         "source": source,
         "paused": last.paused,
         "by": last.by,
         "at": last.at,
         "why": last.why,
-        "claimable": seen.claimable,
+        "claimable": now.claimable,
+        "held": now.held,
+        "expired": now.expired,
+        "delayed": now.delayed,
         "assigned": seen.assigned,
         "waiting": seen.waiting,
     }

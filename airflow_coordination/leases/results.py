@@ -110,6 +110,8 @@ class Outlook:
         anybody held it counts from its creation).
     :param pause: whether the source is paused. What is claimable then is acquired when it is resumed.
     :param blocked: UNASSIGNED, and wait for a parent that has not finished.
+    :param expired: how many of the overdue ones have lost their owner (stores for which counting is dear say 0, and
+        count them as assigned).
     """
 
     claimable: int = 0
@@ -122,6 +124,7 @@ class Outlook:
     oldest_claimable: timedelta | None = None
     pause: Pause = NEVER_PAUSED
     blocked: int = 0
+    expired: int = 0
 
     @property
     def paused(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import PartitionStatus
@@ -31,6 +31,19 @@ class Counts:
     completed: int
 
 
+def foreseen(outlook: Outlook) -> Counts:
+    """Return a source's partitions by what they are, from one look alone; on DynamoDB up to 1 claimable is counted."""
+    return Counts(
+        claimable=max(0, outlook.claimable - outlook.expired),
+        held=outlook.assigned,
+        expired=outlook.expired,
+        delayed=outlook.waiting,
+        blocked=outlook.blocked,
+        parked=outlook.parked,
+        completed=outlook.completed,
+    )
+
+
 def counted(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> Counts:
     """Return a source's partitions by what they are.
 
@@ -40,14 +53,6 @@ def counted(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> Counts:
     :param counts: by status.
     :param outlook: what can still happen.
     """
-    expired = max(0, counts[PartitionStatus.ASSIGNED] - outlook.assigned)
-    others = outlook.assigned + expired + outlook.waiting + outlook.blocked + outlook.parked
-    return Counts(
-        claimable=max(0, sum(counts.values()) - others - counts[PartitionStatus.COMPLETED]),
-        held=outlook.assigned,
-        expired=expired,
-        delayed=outlook.waiting,
-        blocked=outlook.blocked,
-        parked=outlook.parked,
-        completed=counts[PartitionStatus.COMPLETED],
-    )
+    seen, completed = foreseen(outlook), counts[PartitionStatus.COMPLETED]
+    others = seen.held + seen.expired + seen.delayed + seen.blocked + seen.parked + completed
+    return replace(seen, claimable=max(0, sum(counts.values()) - others), completed=completed)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.rates import Rate, rate_of
 
 WINDOW: Final = timedelta(minutes=5)
@@ -63,14 +64,13 @@ class Progress:
             return None
 
     def __str__(self) -> str:
-        seen = self.outlook
-        states = (
-            f"{seen.completed} of {self.total} completed, {seen.assigned} assigned, {seen.claimable} claimable, "
-            f"{seen.waiting} waiting, {seen.parked} parked"
+        seen = foreseen(self.outlook)
+        expired = f", {seen.expired} expired" if seen.expired else ""
+        blocked = f", {seen.blocked} blocked" if seen.blocked else ""
+        return (
+            f"{seen.completed} of {self.total} completed, {seen.held} held, {seen.claimable} claimable{expired}, "
+            f"{seen.delayed} delayed{blocked}, {seen.parked} parked; {self.ahead}"
         )
-        if seen.blocked:
-            states = f"{states}, {seen.blocked} behind their parents"
-        return f"{states}; {self.ahead}"
 
     @property
     def ahead(self) -> str:

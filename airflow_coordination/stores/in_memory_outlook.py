@@ -24,8 +24,16 @@ def outlook_of(living: Sequence[Partition], pause: Pause, now: datetime) -> Outl
     found = Counter(prospect for _, prospect in prospects)
     claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
     late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
+    expired = sum(p.status is PartitionStatus.ASSIGNED for p in claimable)
     oldest = max((now - due for p in claimable if (due := due_at(p)) is not None), default=None)
-    return Outlook(**found, next_due=min(ahead, default=None), overdue=late, oldest_claimable=oldest, pause=pause)
+    return Outlook(
+        **found,
+        next_due=min(ahead, default=None),
+        overdue=late,
+        oldest_claimable=oldest,
+        pause=pause,
+        expired=expired,
+    )
 
 
 def _prospect(partition: Partition, now: datetime) -> str:

@@ -1036,7 +1036,7 @@ WITH numbers AS MATERIALIZED (SELECT (SELECT count(*)
   FROM coordination_partitions
   WHERE source_identifier = 'flights|PARTITION' AND timed = 2 AND due_at <= T+1322s
   UNION ALL
-  SELECT expired_since) AS claimable), blocked, paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
+  SELECT expired_since) AS claimable), blocked, expired, paused, pause_by, pause_why, pause_at, pause_op, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks
   FROM numbers
   LEFT JOIN coordination_sources ON source_identifier = 'flights|PARTITION'
 

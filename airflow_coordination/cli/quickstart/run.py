@@ -100,7 +100,7 @@ class _Seen:
         numbers = (found.claimable, found.assigned, found.completed, found.parked)
         last = self._last
         if any(numbers) and (last is None or numbers != (last.claimable, last.assigned, last.completed, last.parked)):
-            say(f"Partitions: {found.claimable} claimable, {found.assigned} assigned, {found.completed} completed")
+            say(f"Partitions: {found.claimable} claimable, {found.assigned} held, {found.completed} completed")
         self._last = found
         return found.completed
 

@@ -91,7 +91,7 @@ class Observation:
         resume = typed(self._coordinator, "resume")
         paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
         return (
-            f"Source {self._coordinator.source}: {outlook.assigned} assigned, {outlook.waiting} waiting, "
+            f"Source {self._coordinator.source}: {outlook.assigned} held, {outlook.waiting} delayed, "
             f"{outlook.parked} parked, {self._blocked}{outlook.completed} completed{next_due}; "
             f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}{paused}"
         )
@@ -99,7 +99,7 @@ class Observation:
     @property
     def _blocked(self) -> str:
         """What waits for parents, where anything does."""
-        return f"{self.outlook.blocked} behind their parents, " if self.outlook.blocked else ""
+        return f"{self.outlook.blocked} blocked, " if self.outlook.blocked else ""
 
     @cached_property
     def _hints(self) -> list[str]:

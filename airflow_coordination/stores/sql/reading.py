@@ -158,8 +158,9 @@ class SqlReading(ABC):
             moment(row[5]),
             int(row[6]),
             age,
-            pause_of_row(row[9:]),
+            pause_of_row(row[10:]),
             int(row[8]),
+            int(row[9]),
         )
 
     def accounting(self, source: str) -> AddedUp:

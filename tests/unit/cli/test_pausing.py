@@ -16,6 +16,7 @@ def test_x12_a_source_is_paused_and_resumed(flights, cli):
     assert code == 0
     [row] = json.loads(out)
     assert (row["source"], row["paused"], row["claimable"], row["assigned"]) == ("flights", False, 2, 1)
+    assert (row["held"], row["expired"], row["delayed"]) == (1, 0, 0)
     assert "Done: source flights was paused at " in err
     assert "by 'ana', who said 'Spark is ill'." in err
     assert "1 partition(s) are held; their owners finish, and acquire no other." in err

@@ -202,9 +202,9 @@ def test_what_changes_is_said_once(capsys, tmp_path):
     source.complete(lease)
     assert seen.completed() == 1
     assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Partitions")] == [
-        "Partitions: 2 claimable, 0 assigned, 0 completed",
-        "Partitions: 1 claimable, 1 assigned, 0 completed",
-        "Partitions: 1 claimable, 0 assigned, 1 completed",
+        "Partitions: 2 claimable, 0 held, 0 completed",
+        "Partitions: 1 claimable, 1 held, 0 completed",
+        "Partitions: 1 claimable, 0 held, 1 completed",
     ]
 
 

@@ -46,7 +46,7 @@ def test_the_rate_is_that_of_the_newest_looks(source, clock):
     assert (seen.left, seen.total) == (4, 10)
     assert seen.remaining == timedelta(minutes=4 / 3)
     assert str(seen) == (
-        "6 of 10 completed, 0 assigned, 4 claimable, 0 waiting, 0 parked; "
+        "6 of 10 completed, 0 held, 4 claimable, 0 delayed, 0 parked; "
         "3.0 a minute, about 0:01:20 left (0:00:31 or more)"
     )
     clock.advance(WINDOW + timedelta(seconds=1))
@@ -87,7 +87,7 @@ def test_parked_partitions_are_a_persons(source, clock):
     complete(source, 9)
     source.fail(source.get_next_partition(), "boom")
     [seen] = Watcher(source, clock).looks(2.0, None)
-    assert str(seen).endswith("0 waiting, 1 parked; only a person can move the 1 parked")
+    assert str(seen).endswith("0 delayed, 1 parked; only a person can move the 1 parked")
 
 
 def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
     code, out, _ = cli("watch", "--source", "flights", "--looks", "2", "--interval", "0.01")
     assert code == 0
     first, second = out.splitlines()
-    assert first.startswith("0 of 3 completed, 0 assigned, 3 claimable")
+    assert first.startswith("0 of 3 completed, 0 held, 3 claimable")
     assert second.endswith("nothing was completed in the time looked at")
 
 

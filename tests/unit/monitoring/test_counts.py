@@ -1,12 +1,14 @@
 """B7: one word, one number."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, Reason, SourceCoordinator
-from airflow_coordination.monitoring.counts import Counts, counted
+from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.counts import Counts, counted, foreseen
+from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
@@ -47,6 +49,16 @@ def test_b7_each_partition_is_in_one_of_the_words(store):
     lasting = 10 if isinstance(opened, DynamoDBStore) else 1  # there the index does not tell which leases have ended
     assert found == Counts(claimable=6, held=lasting, expired=10 - lasting, delayed=2, blocked=1, parked=1, completed=1)
     assert sum(asdict(found).values()) == 21
+    on_dynamodb = isinstance(opened, DynamoDBStore)
+    assert foreseen(flights.outlook()) == replace(found, claimable=1 if on_dynamodb else 6)
+    states = (
+        "1 of 16 completed, 10 held, 1 claimable"
+        if on_dynamodb
+        else "1 of 21 completed, 1 held, 6 claimable, 9 expired"
+    )
+    assert str(Progress(flights.outlook(), None)).startswith(f"{states}, 2 delayed, 1 blocked, 1 parked; ")
+    seen = str(Observation(flights, 10))
+    assert "1 held, 2 delayed, 1 parked, 1 blocked, 1 completed" in seen
 
 
 def test_b7_the_glossary_has_each_word():

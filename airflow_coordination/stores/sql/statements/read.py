@@ -155,7 +155,7 @@ def outlook(dialect: Dialect) -> str:
         delayed - due_delayed + closed - due_closed, parked, completed,
         (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired,
         {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable),
-        blocked, {PAUSE_AND_FAILURES} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
+        blocked, expired, {PAUSE_AND_FAILURES} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
 
 
 def _oldest(dialect: Dialect, due: str) -> str:

@@ -171,7 +171,7 @@ def test_what_waits_for_parents_that_are_parked_waits_for_a_person(flights, unti
     found = look(flights, until, 10)
     assert found.verdict is WaitVerdict.PARKED
     assert "1 partitions are parked and wait for a person, and 2 wait for their parents." in found.message
-    assert "1 parked, 2 behind their parents, 0 completed" in found.message
+    assert "1 parked, 2 blocked, 0 completed" in found.message
 
 
 def test_who_ignores_parked_ones_hears_of_those_behind_them(flights):
