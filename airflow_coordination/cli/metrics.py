@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Final
 
@@ -15,11 +16,16 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.leases.metrics import Gauge, gauged
 from airflow_coordination.leases.names import compose_source
+from airflow_coordination.monitoring.counts import Counts, foreseen
 from airflow_coordination.monitoring.owners import MOST_HELD, held_for
 
 UP: Final = Family("coordination_store_up", "1 if the store answered this look, otherwise 0.")
 PARTITIONS: Final = Family(
-    "coordination_partitions", "Partitions by state; claimable ones on DynamoDB are counted up to 1 only."
+    "coordination_source_partitions", "Partitions by state; claimable ones on DynamoDB are counted up to 1 only."
+)
+OLD_PARTITIONS: Final = Family(
+    "coordination_partitions",
+    "The same in the words of before, for one version more: claimable with the expired, assigned, waiting.",
 )
 OVERDUE: Final = Family(
     "coordination_overdue_partitions",
@@ -36,8 +42,10 @@ OLDEST_HELD: Final = Family(
     "coordination_oldest_held_seconds",
     f"For how long the longest of the running leases has been held, 0 if there is none; the first {MOST_HELD:,} count.",
 )
-FAMILIES: Final = (UP, PARTITIONS, OVERDUE, OLDEST, OLDEST_HELD, PAUSED, BRAKED)
-STATES: Final = {
+FAMILIES: Final = (UP, PARTITIONS, OLD_PARTITIONS, OVERDUE, OLDEST, OLDEST_HELD, PAUSED, BRAKED)
+STATES: Final = Counts.__slots__
+"""The values of the label ``state``. Each partition is in one of them."""
+OLD_STATES: Final = {
     "claimable": Gauge.CLAIMABLE,
     "assigned": Gauge.ASSIGNED,
     "waiting": Gauge.WAITING,
@@ -45,7 +53,7 @@ STATES: Final = {
     "blocked": Gauge.BLOCKED,
     "completed": Gauge.COMPLETED,
 }
-"""The values of the label ``state``. Each partition is in one of them."""
+"""Those of the old metric: its claimable ones keep their meaning, so that rules for it do not fall silent."""
 SOURCE, PREFIX, STATE = "source", "partition_prefix", "state"
 _LABEL: Final = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 
@@ -89,9 +97,11 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
     samples: dict[Family, list[Sample]] = {family: [] for family in FAMILIES}
     for prefix, source in chosen(context, args):
         coordinator = context.coordinator(source, prefix)
-        seen = gauged(coordinator.outlook())
+        outlook = coordinator.outlook()
+        seen = gauged(outlook)
         labels = {**more, SOURCE: source, PREFIX: coordinator.partition_prefix or ""}
-        samples[PARTITIONS] += [({**labels, STATE: state}, seen[gauge]) for state, gauge in STATES.items()]
+        samples[PARTITIONS] += [({**labels, STATE: state}, n) for state, n in asdict(foreseen(outlook)).items()]
+        samples[OLD_PARTITIONS] += [({**labels, STATE: state}, seen[gauge]) for state, gauge in OLD_STATES.items()]
         samples[OVERDUE].append((labels, seen[Gauge.OVERDUE]))
         samples[OLDEST].append((labels, seen[Gauge.OLDEST_CLAIMABLE]))
         samples[OLDEST_HELD].append((labels, _oldest_held(coordinator, seen)))

@@ -69,6 +69,7 @@ class Gauge(StrEnum):
     BLOCKED = "blockedPartitions"
     COMPLETED = "completedPartitions"
     OVERDUE = "overduePartitions"
+    EXPIRED = "expiredPartitions"
     OLDEST_CLAIMABLE = "oldestClaimableSeconds"
     PAUSED = "sourcePaused"
     """1 while new leases are held back, otherwise 0."""

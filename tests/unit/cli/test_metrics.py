@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.cli.metrics import FAMILIES, STATES
+from airflow_coordination.cli.metrics import FAMILIES, OLD_STATES, STATES
 from airflow_coordination.cli.prometheus import Family, rendered
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
@@ -82,10 +82,31 @@ def test_every_state_of_every_source_has_a_line(source, cli):
     seen = parsed(out)
     assert seen["coordination_store_up",] == 1
     for name, expected in {"flights": (1, 0, 0, 1, 0, 1), "rides": (0, 1, 0, 0, 0, 0)}.items():
-        assert tuple(seen["coordination_partitions", name, "", state] for state in STATES) == expected
+        assert tuple(seen["coordination_partitions", name, "", state] for state in OLD_STATES) == expected
+    for name, expected in {"flights": (1, 0, 0, 0, 0, 1, 1), "rides": (0, 1, 0, 0, 0, 0, 0)}.items():
+        assert tuple(seen["coordination_source_partitions", name, "", state] for state in STATES) == expected
         assert seen["coordination_overdue_partitions", name, ""] == 0
     assert {name for name, *_ in seen} == {family.name for family in FAMILIES}
-    assert len(seen) == 1 + 2 * (len(STATES) + 5)
+    assert len(seen) == 1 + 2 * (len(STATES) + len(OLD_STATES) + 5)
+
+
+def test_b7_what_an_owner_has_lost_is_expired_and_not_claimable(cli, monkeypatch, url):
+    """The metric of before goes on saying it in its own words, so that rules for it do not fall silent."""
+    clock = FakeClock()
+    store = open_store(url, clock=clock)
+    store.setup()
+    flights = SourceCoordinator(store, "flights", "test", ownership_timeout=timedelta(minutes=1), clock=clock)
+    flights.create_partitions(["a", "b", "c", "d"])
+    flights.close(flights.acquire_partition("c"), reopen_after=timedelta(hours=1))
+    flights.acquire_partition("a")
+    clock.advance(timedelta(minutes=2))
+    flights.acquire_partition("b")
+    monkeypatch.setattr("airflow_coordination.cli.standalone.open_store", lambda _: store)
+    found = {key[0::3]: value for key, value in parsed(cli()[1]).items() if len(key) == 4}
+    new = {state: found["coordination_source_partitions", state] for state in STATES}
+    assert new == {"claimable": 1, "held": 1, "expired": 1, "delayed": 1, "blocked": 0, "parked": 0, "completed": 0}
+    old = {state: found["coordination_partitions", state] for state in OLD_STATES}
+    assert old == {"claimable": 2, "assigned": 1, "waiting": 1, "parked": 0, "blocked": 0, "completed": 0}
 
 
 def test_ages_and_what_is_overdue(tmp_path, cli, monkeypatch, url):
@@ -122,7 +143,7 @@ def test_b5_the_oldest_lease_that_is_held_and_what_is_blocked(tmp_path, cli, mon
         flights.acquire_partition(key)
     seen = parsed(cli()[1])
     assert seen["coordination_oldest_held_seconds", "flights", ""] == 9_000
-    assert seen["coordination_partitions", "flights", "", "blocked"] == 1
+    assert seen["coordination_source_partitions", "flights", "", "blocked"] == 1
 
 
 def test_one_source_of_one_prefix(source, cli):
