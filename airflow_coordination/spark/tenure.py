@@ -331,7 +331,8 @@ class _Tenure:
             self._driver.on_stuck(self._over)
 
     def _ended(self, ended: Ended) -> Ended:
-        self._tell("ended", outcome=str(ended.outcome), message=ended.message)
+        cut = {"cut": True} if ended.cut else {}
+        self._tell("ended", outcome=str(ended.outcome), message=ended.message, **cut)
         return ended
 
     def _tell(self, event: str, **facts: Any) -> None:

@@ -30,6 +30,8 @@ from airflow_coordination.submission.tenure_book import TenureBook, has_begun, i
 log = logging.getLogger(__name__)
 
 MAX_REASON: Final = 1_500
+_STOPPED: Final = "its driver was stopped"
+_CUT_SHORT: Final = "the store was not heard in time, so its work was cut short and it was given back"
 _WELL: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED, Outcome.GIVEN_UP, Outcome.HANDED_OVER, Outcome.STOLEN})
 """Endings after which a task has nothing to complain of; what another worker has taken is that one's now."""
 
@@ -109,12 +111,15 @@ def raise_for_endings(
 
     :param cause: what the submission raised.
     :param stopped: whether the submission was ended on purpose, so that giving up was not its own decision.
-    :raises PartitionFailedError: it failed, and waits or is parked.
+    :raises PartitionFailedError: it failed, and waits or is parked; or it was given back by nobody's decision.
     :raises PartitionNotOwnedError: somebody else ended it.
     """
     newest = dict([tenures.current])
-    forced = stopped or cause is not None
-    found = (_error_of(coordinator, key, fence, forced) for key, fence in {**tenures.unfinished, **newest}.items())
+    why = _STOPPED if stopped or cause is not None else None
+    found = (
+        _error_of(coordinator, key, fence, _CUT_SHORT if tenures.was_cut_short(fence) else why)
+        for key, fence in {**tenures.unfinished, **newest}.items()
+    )
     errors = [error for error in found if error is not None]
     for error in errors[1:]:
         log.error("%s", error)
@@ -122,7 +127,8 @@ def raise_for_endings(
         raise errors[0] from cause
 
 
-def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bool) -> CoordinationError | None:
+def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, why: str | None) -> CoordinationError | None:
+    """Return what is wrong with how a tenure ended; ``why`` says why giving up was not its own decision, if so."""
     partition = coordinator.partition(key)
     if partition is None:
         return PartitionNotFoundError(key, coordinator.source)
@@ -131,8 +137,8 @@ def _error_of(coordinator: SourceCoordinator, key: str, fence: Fence, forced: bo
         return OutcomeUnknownError(f"the work on partition {shown(key)}", "the store no longer remembers this tenure")
     if ending.outcome is Outcome.FAILED:
         return _failed(coordinator, partition, ending, partition.last_error or "it failed")
-    if ending.outcome is Outcome.GIVEN_UP and forced:
-        return _failed(coordinator, partition, ending, "its driver was stopped")
+    if ending.outcome is Outcome.GIVEN_UP and why is not None:
+        return _failed(coordinator, partition, ending, why)
     if ending.outcome in _WELL:
         log.info("%s", _told(partition, ending))
         return None

@@ -46,6 +46,7 @@ class TenureBook:
         self.handed_over = frozenset(self._open.values())
         """The fences of the tenures that the task started, and its driver is to begin."""
         self._failed: dict[str, Fence] = {}
+        self._cut: set[Fence] = set()
         self._done: list[str] = []
         self._outcomes: Counter[Outcome] = Counter()
         self.current = (key, fence)
@@ -56,8 +57,11 @@ class TenureBook:
         self._open[key] = fence
         self.current = (key, fence)
 
-    def ended(self, key: str, outcome: Outcome) -> None:
-        """Note how a tenure ended."""
+    def ended(self, key: str, outcome: Outcome, *, cut: bool = False) -> None:
+        """Note how a tenure ended.
+
+        :param cut: its work was cut short because the store was not heard in time; its function decided nothing.
+        """
         fence = self._open.pop(key, None)
         if fence is None:
             return
@@ -65,6 +69,9 @@ class TenureBook:
         if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
             self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
             self._done.append(key)
+        elif cut and outcome is Outcome.GIVEN_UP:
+            self._failed[key] = fence
+            self._cut.add(fence)
         elif outcome not in _ELSEWHERE:
             self._failed[key] = fence
 
@@ -72,6 +79,10 @@ class TenureBook:
     def open(self) -> Mapping[str, Fence]:
         """The tenures without a known ending, by partition."""
         return dict(self._open)
+
+    def was_cut_short(self, fence: Fence) -> bool:
+        """Return whether the partition of this tenure was given back because the store was not heard in time."""
+        return fence in self._cut
 
     @property
     def unfinished(self) -> Mapping[str, Fence]:

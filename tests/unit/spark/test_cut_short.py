@@ -10,12 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases import Outcome, SourceCoordinator
+from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.leases import Outcome, Settings, SourceCoordinator
 from airflow_coordination.spark import Complete, GiveUp, crew, draining, one_by_one, tenure
 from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.tenure import Ended
+from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.stores import open_store
+from airflow_coordination.submission.in_process import InProcessReports, work_in_process
+from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 LEASE = timedelta(seconds=0.5)
@@ -120,3 +123,56 @@ def test_d14_a_driver_whose_work_was_cut_short_does_not_end_as_if_it_were_done(o
     """D14: its Airflow task was green, and nobody had done the partition."""
     endings = [Ended(key=key, outcome=outcome, cut=cut) for key, outcome, cut in outcomes]
     assert _exit_code(endings) == code
+
+
+@pytest.fixture
+def in_process(store):
+    """Work through two partitions as the task of ``@task.leased_pyspark`` does, and end as it does."""
+
+    def run(main):
+        coordinator = SourceCoordinator(store, "flights", "task", settings=Settings(ownership_timeout=LEASE))
+        lease = coordinator.get_next_partition(hint="a")
+        ti = SimpleNamespace(map_index=-1, xcom_push=lambda key, value: None, rendered_map_index=None)
+        kept = SimpleNamespace(set=lambda name, value: run.kept.append(value))
+        memory = TaskMemory({"task_state_store": kept})
+        reports = InProcessReports({"ti": ti, "task": SimpleNamespace(outlets=[])}, memory, lease)
+        driver = DriverContext(spark=SimpleNamespace(), coordinator=coordinator, report=reports)
+        stop = work_in_process(main, driver, [lease], places=1, most=4, max_runtime=None, killed=lambda: False)
+        try:
+            reports.conclude(coordinator, stop)
+        finally:
+            run.left = coordinator.partition("a")
+        return reports.tenures.summary()
+
+    run.kept = []
+    return run
+
+
+def test_d14_a_task_in_its_own_process_whose_work_was_cut_short_is_not_green(in_process):
+    """Though its newest tenure went well; it charges nobody, and its retry goes on with what was cut short."""
+
+    def main(spark, lease):
+        if lease.partition.key == "a":
+            until_it_is_interrupted()
+        return Complete()
+
+    with pytest.raises(PartitionFailedError, match="Partition 'a': the store was not heard in time"):
+        in_process(main)
+    assert (in_process.left.failures, in_process.left.parked) == (0, False)
+    assert [kept["key"] for kept in in_process.kept] == ["a"]
+
+
+def test_d14_a_task_in_its_own_process_that_finished_it_afterwards_is_green(in_process):
+    tried = []
+
+    def main(spark, lease):
+        tried.append(lease.partition.key)
+        if tried == ["a"]:
+            until_it_is_interrupted()
+        return Complete()
+
+    assert in_process(main) == {"completed": 2, "given_up": 1, "partitions": ["a", "b"], "more": 0}
+
+
+def test_d14_a_task_in_its_own_process_that_gives_up_itself_is_green(in_process):
+    assert in_process(lambda spark, lease: GiveUp("not now")) == {"given_up": 2, "partitions": [], "more": 0}
