@@ -61,8 +61,8 @@ class Accounting:
     :param dead_lettered: those that are stored as dead letters, because a sink refused them or by condition.
     :param failed: those that are nowhere they should be.
     :param sinks: by name of the sink.
-    :raises InvalidInputError: for a negative or huge count, too many sinks, or a name that is empty, too long or holds
-        control characters, quotes or backslashes.
+    :raises InvalidInputError: for a negative or huge count, too many sinks, what is no mapping or no counts, or a name
+        that is empty, too long or holds control characters, quotes or backslashes.
     """
 
     read: int = 0
@@ -77,6 +77,7 @@ class Accounting:
     """Whether it must fit beside the progress of one partition."""
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         if self._limited and len(self.sinks) > MAX_SINKS:
             problem = f"are more than {MAX_SINKS}, so the accounting would not fit beside the progress"
             raise InvalidInputError("sinks", sorted(self.sinks), problem, "Deliver in two calls")
@@ -142,6 +143,17 @@ class Accounting:
             raise
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError("accounting", text, "is no accounting", "Give what to_json() returned") from error
+
+    def _check_kinds(self) -> None:
+        both: dict[str, object] = {"dropped": self.dropped, "sinks": self.sinks}
+        for name, given in both.items():
+            if not isinstance(given, Mapping):
+                raise InvalidInputError(name, given, f"is {type(given).__name__}, no mapping", "Give {name: …}")
+        sinks: Mapping[str, object] = self.sinks
+        for name, counts in sinks.items():
+            if not isinstance(counts, SinkCounts):
+                problem = f"is {type(counts).__name__}, not the counts of a sink"
+                raise InvalidInputError(f"sinks[{name!r}]", counts, problem, "Give SinkCounts(owed=…, delivered=…)")
 
     def _counts(self) -> list[tuple[str, Any]]:
         counts = [(name, getattr(self, name)) for name in _TOTALS]

@@ -1,4 +1,4 @@
-"""Durations from outside: timezone-aware, not negative, not absurd."""
+"""Durations, moments and numbers from outside: timezone-aware, not negative, not absurd."""
 
 from __future__ import annotations
 
@@ -9,6 +9,27 @@ from typing import Final
 from airflow_coordination.leases.errors import InvalidInputError
 
 LONGEST: Final = timedelta(days=36_525)
+
+
+def whole_above_zero(field_name: str, value: object) -> None:
+    """Refuse what is no whole number above zero.
+
+    :raises InvalidInputError: naming ``field_name``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInputError(field_name, value, "is not a whole number above zero", "Give 1 or more")
+
+
+def aware(field_name: str, value: object) -> None:
+    """Refuse what is no moment with a time zone.
+
+    :raises InvalidInputError: naming ``field_name``.
+    """
+    remedy = "Give it with a time zone, such as UTC"
+    if not isinstance(value, datetime):
+        raise InvalidInputError(field_name, value, f"is {type(value).__name__}, not a datetime", remedy)
+    if value.tzinfo is None:
+        raise InvalidInputError(field_name, value, "has no time zone", remedy)
 
 
 def positive(field_name: str, value: timedelta | None, *, zero: bool = False) -> timedelta | None:

@@ -15,8 +15,9 @@ from datetime import datetime
 from functools import partial
 
 from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.durations import whole_above_zero
 from airflow_coordination.leases.ending_requests import GiveUpRequest
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
+from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.participant import Participant
@@ -83,9 +84,7 @@ class Members(Participant):
         :param capacity: how many leases this worker can hold at a time.
         :raises InvalidInputError: when it is no whole number above zero.
         """
-        given: object = capacity
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InvalidInputError(_CAPACITY, capacity, "is not a whole number above zero", "Give 1 or more")
+        whole_above_zero(_CAPACITY, capacity)
         leases = self._acquirer(self._worker_id)
         while (lease := self._take_place(leases)) is None:  # each time round, somebody has got one
             pass

@@ -32,14 +32,15 @@ _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
 
 
-def check_said(by: str, why: str) -> None:
+def check_said(by: object, why: object) -> None:
     """Refuse an action of nobody, or for no reason.
 
-    :raises InvalidInputError: naming what is empty.
+    :raises InvalidInputError: naming what is empty, or no text.
     """
     for field, text in (("by", by), ("why", why)):
-        if not text.strip():
-            raise InvalidInputError(field, text, "is empty", "Say who acts and why; it is kept in the audit")
+        if not isinstance(text, str) or not text.strip():
+            problem = "is empty" if isinstance(text, str) else f"is {type(text).__name__}, not text"
+            raise InvalidInputError(field, text, problem, "Say who acts and why; it is kept in the audit")
 
 
 class People:

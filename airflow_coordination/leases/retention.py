@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.durations import aware, positive
+from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
@@ -75,12 +75,10 @@ class Retention(SettlingIn):
         :param after: the key above which to begin; from the portion before.
         :param limit: how many completed partitions to look at.
         :param dry_run: count and change nothing.
-        :raises InvalidInputError: when the time has no zone.
+        :raises InvalidInputError: when it is no time, or has no zone.
         :raises OutcomeUnknownError: when the store stopped answering; what was deleted until then stays deleted.
         """
-        if completed_before.tzinfo is None:
-            problem = "has no time zone"
-            raise InvalidInputError("completed_before", completed_before, problem, "Give it with one, such as UTC")
+        aware("completed_before", completed_before)
         check_limit(limit)
         if after:
             check_key(after, "after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from airflow_coordination.sources.left_out import LeftOut
 
 _ACTION: Final = "list the partitions of a topic"
 _SECONDS: Final = 15.0
+_DAY: Final = 86_400
+_WAIT: Final = "Give how long to wait for an answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,21 @@ def kafka_ranges(
     :param topic: the topic's name, or several names.
     :param options: more options of librdkafka's client (``security.protocol``, ``sasl.password`` and so on).
     :param seconds: how long to wait for an answer.
-    :raises InvalidInputError: for servers or topics that are none.
+    :raises InvalidInputError: for servers, topics or seconds that are none.
     """
-    if not servers.strip():
-        raise InvalidInputError("servers", servers, "names no server", "Write host:port, several with commas")
-    topics = (topic,) if isinstance(topic, str) else tuple(topic)
-    if not topics or not all(topics) or len(set(topics)) < len(topics):
+    _check_place(servers, seconds)
+    given: object = topic
+    topics: tuple[Any, ...] = (
+        (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    )
+    named = all(isinstance(each, str) and each for each in topics)
+    if not topics or not named or len(set(topics)) < len(topics):
         raise InvalidInputError("topic", topic, "is no name or list of different names", "Give at least one name")
     return KafkaRanges(servers, topics, dict(options or {}), seconds)
+
+
+def _check_place(servers: object, seconds: object) -> None:
+    if not isinstance(servers, str) or not servers.strip():
+        raise InvalidInputError("servers", servers, "names no server", "Write host:port, several with commas")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _DAY:
+        raise InvalidInputError("seconds", seconds, "is no number of seconds from above zero to a day", _WAIT)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from airflow_coordination.follow_ups.objects import group_digest
 from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.leases.durations import whole_above_zero
 from airflow_coordination.leases.names import SEPARATOR, check_key, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.sources.left_out import LeftOut
@@ -44,8 +44,8 @@ class Grouping:
         :raises InvalidInputError: for bounds that are no whole numbers above zero.
         """
         for name, bound in (("max_objects", max_objects), ("max_bytes", max_bytes)):
-            if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
-                raise InvalidInputError(name, bound, "is not a whole number above zero", "Give 1 or more")
+            if bound is not None:
+                whole_above_zero(name, bound)
         if max_objects is None and max_bytes is None:
             return None
         return cls(max_objects, max_bytes)  # type: ignore[arg-type]

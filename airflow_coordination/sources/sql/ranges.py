@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from airflow_coordination.leases.durations import positive
+from airflow_coordination.leases.durations import positive, whole_above_zero
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sources.sql.key_column import KeyColumn
@@ -69,8 +69,8 @@ def _check_size(rows: object, partitions: object) -> None:
         problem = "are both given" if rows is not None else "are both missing"
         raise InvalidInputError("rows, partitions", (rows, partitions), problem, "Give one of the two")
     for name, number in (("rows", rows), ("partitions", partitions)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-            raise InvalidInputError(name, number, "is not a whole number above zero", "Give 1 or more")
+        if number is not None:
+            whole_above_zero(name, number)
 
 
 def _check_name(field: str, name: object) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
 from airflow_coordination.leases.clock import from_micros, to_micros
@@ -15,6 +17,7 @@ from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyErro
 from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner, Place
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.conformance.workbench import block
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -190,3 +193,36 @@ def test_merging_adds_each_block_once_and_replaces_what_it_follows() -> None:
     assert (chained.digest, chained.follows, chained.rows, chained.bytes) == ("b2", None, 3, 300)
     elsewhere = block("b2", dataset="other", follows="b1")
     assert merge([first], [elsewhere]) == (first, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"sinks": {"a": (1, 1, 0, 0)}},
+            "sinks['a']=(1, 1, 0, 0): is tuple, not the counts of a sink. Give Sink",
+        ),
+        ({"sinks": {"a": SinkCounts}}, "sinks['a']=<class "),
+        ({"sinks": [SinkCounts()]}, "sinks=[SinkCounts("),
+        ({"dropped": None}, "dropped=None: is NoneType, no mapping. Give {name: …}"),
+    ],
+)
+def test_small_x7_an_accounting_of_what_are_no_counts_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        Accounting(**given)
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(("by", "why", "field"), [("a", None, "why"), (None, "b", "by"), (5, "b", "by")])
+def test_small_x7_who_acts_and_why_is_text(by: Any, why: Any, field: str) -> None:
+    c = SourceCoordinator(open_store("memory://"), "flights", "me")
+    for act in (c.pause, c.resume):
+        with pytest.raises(InvalidInputError, match=rf"^{field}=(None|5): is (NoneType|int), not text\. Say who acts"):
+            act(by=by, why=why)
+
+
+@pytest.mark.parametrize("before", [timedelta(days=1), None, "2026-01-01", NOW.replace(tzinfo=None)])
+def test_small_x7_completed_before_is_a_moment(before: Any) -> None:
+    c = SourceCoordinator(open_store("memory://"), "flights", "me")
+    with pytest.raises(InvalidInputError, match=r"^completed_before=.*Give it with a time zone, such as UTC"):
+        c.purge(before, by="a", why="b")
