@@ -45,7 +45,7 @@ def shell_of(store: PartitionStore) -> Shell:
     """Return how commands reach a store: by its connection, otherwise by its address, which shows no password."""
     connection, address = getattr(store, _CONNECTION, None), store.reference or store.description
     if connection is None and "://" in address:
-        return Shell(_WITHOUT_AIRFLOW, _option("--store", address.replace(" ", "%20")))
+        return Shell(_WITHOUT_AIRFLOW, _option("--store", address))
     if connection in (None, _DEFAULT_CONNECTION):
         return AIRFLOW
     return Shell(store=_option("--conn-id", connection))

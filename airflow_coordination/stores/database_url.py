@@ -53,14 +53,14 @@ class DatabaseUrl:
         return replace(self, query={name: value for name, value in self.query.items() if name not in left_out})
 
     def text(self) -> str:
-        """Return the URL as it is written, with its password."""
+        """Return the URL as it is written, with its password; a blank as ``%20``, as in a store's address."""
         credentials, host = "", self.host or ""
         if self.username is not None:
             password = "" if self.password is None else f":{_quoted(self.password)}"
             credentials = f"{_quoted(self.username)}{password}@"
         place = f"[{host}]" if ":" in host else host
         port = "" if self.port is None else f":{self.port}"
-        database = "" if self.database is None else f"/{quote(self.database, safe=' +/')}"
+        database = "" if self.database is None else f"/{quote(self.database, safe='+/')}"
         options = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in sorted(self.query.items()))
         return f"{self.scheme}://{credentials}{place}{port}{database}{options and '?'}{options}"
 
@@ -100,7 +100,7 @@ def _parts(text: str) -> DatabaseUrl:
 
 
 def _quoted(text: str) -> str:
-    return quote(text, safe=" +")
+    return quote(text, safe="+")
 
 
 def _options(query: str) -> dict[str, str]:

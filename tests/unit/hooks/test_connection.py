@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases import SettingsError
+from airflow_coordination.stores.config import parse_config
 
 
 def connection(**fields):
@@ -21,8 +22,9 @@ def connection(**fields):
 
 def test_a_store_url_gets_the_connections_password():
     said = read_connection(connection(host="postgresql+psycopg://u@db:5432/c", password="s3cr/t word"))
-    assert said.store.url == "postgresql+psycopg://u:s3cr%2Ft word@db:5432/c"
+    assert said.store.url == "postgresql+psycopg://u:s3cr%2Ft%20word@db:5432/c"
     assert said.driver_environment() == {"COORDINATION_STORE": said.store.url}
+    assert parse_config(said.store.url) == said.store, "a driver reads it"
     assert "s3cr" not in repr(said)
 
 
