@@ -19,14 +19,28 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
 
 
-class Numbers(BaseModel):
-    """How many partitions a source has; each is counted in one state.
+class InWords(BaseModel):
+    """How many partitions are what: :class:`~airflow_coordination.monitoring.counts.Counts`. Each is in one of them."""
 
+    claimable: int
+    held: int
+    expired: int
+    delayed: int
+    blocked: int
+    parked: int
+    completed: int
+
+
+class Numbers(BaseModel):
+    """How many partitions a source has; each is counted in one state, and in one word.
+
+    ``claimable`` has the expired ones in it; it is there for one version more, look at ``in_words``.
     ``now`` is the store's clock when they were counted, ``counted_at`` the API server's. ``oldest_claimable`` is for
     how many seconds the oldest claimable partition could have been acquired; ``pause`` says who has paused the source.
     """
 
     counts: dict[State, int]
+    in_words: InWords
     claimable: int
     overdue: int
     next_due: datetime | None

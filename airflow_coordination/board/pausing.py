@@ -21,6 +21,7 @@ from airflow_coordination.leases.errors import (
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
+from airflow_coordination.monitoring.counts import foreseen
 
 _DOES = {
     "pause": "Hold new leases back until somebody resumes the source; who holds one finishes it",
@@ -86,7 +87,9 @@ def _as_seen(coordinator: SourceCoordinator, asked: PauseRequest) -> Pause:
 
 
 def _at_stake(paused: bool, outlook: Outlook) -> str:
-    claimable, assigned = f"{outlook.claimable:,} claimable partition(s)", f"{outlook.assigned:,} held one(s)"
+    seen = foreseen(outlook)
+    expired = f" and {seen.expired:,} expired" if seen.expired else ""
+    claimable, held = f"{seen.claimable:,} claimable{expired} partition(s)", f"{seen.held:,} held one(s)"
     if paused:
-        return f"{claimable} would wait, {assigned} would be finished by who holds them."
+        return f"{claimable} would wait, {held} would be finished by who holds them."
     return f"{claimable} could be acquired again."

@@ -14,6 +14,7 @@ from airflow_coordination.board.models import (
     ExplanationView,
     HeadView,
     HoldingView,
+    InWords,
     Numbers,
     Offer,
     PartitionRow,
@@ -35,6 +36,7 @@ from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.accounting import lines
 from airflow_coordination.monitoring.acting import offered
+from airflow_coordination.monitoring.counts import counted as summed_up
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
@@ -59,6 +61,7 @@ def _numbers(counted: Counted) -> Numbers:
     outlook = counted.outlook
     return Numbers(
         counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
+        in_words=InWords(**asdict(summed_up(counted.counts, outlook))),
         claimable=outlook.claimable,
         overdue=outlook.overdue,
         next_due=outlook.next_due,

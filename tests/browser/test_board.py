@@ -75,6 +75,7 @@ def test_the_overview_says_how_fast_until_when_who_and_what_failed(page: Page, a
     errors = sales.get_by_role("region", name="Parked, by error")
     expect(errors).to_contain_text("1AnalysisException: no column named amount")
     expect(sales.get_by_text("oldest claimable waits for")).to_be_visible()
+    expect(sales.get_by_text(re.compile(r"^( · )?1 delayed$"))).to_be_visible()
     expect(page.get_by_role("group", name="flights").get_by_text(ERROR)).to_be_visible()
     assert page.evaluate("globalThis.hacked") is None
     keep(page, "board-overview")

@@ -8,6 +8,7 @@ import { Detail } from "./source.js";
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
 
+const WORDS = ["claimable", "held", "expired", "delayed"]; // of the others there are states
 const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
 const COUNTING = 1000; // and while some have never been counted
 const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
@@ -51,8 +52,10 @@ function Source({ source, served }) {
   );
 }
 
-function Ahead({ numbers: { next_due, now, overdue, counted_at, oldest_claimable: oldest }, served }) {
-  const said = [typeof oldest === "number" && `oldest claimable waits for ${ago(oldest)}`, next_due && ["next due ", h(When, { at: next_due, now })], overdue > 0 && `${overdue} overdue`,
+function Ahead({ numbers: { in_words: words, next_due, now, counted_at, oldest_claimable: oldest }, served }) {
+  // an API server of the version before has no words
+  const counts = WORDS.filter((word) => words?.[word]).map((word) => `${words[word].toLocaleString()} ${word}`);
+  const said = [...counts, typeof oldest === "number" && `oldest claimable waits for ${ago(oldest)}`, next_due && ["next due ", h(When, { at: next_due, now })],
     served - Date.parse(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
   return said.filter(Boolean).map((one, place) => h("span", { key: place }, place > 0 && " · ", one));
 }

@@ -9,6 +9,7 @@ import pytest
 from airflow_coordination.board import detail, reading
 from airflow_coordination.leases import Owner, SourceCoordinator
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from tests.integration.board.conftest import OURS
 from tests.unit.typed import understood, words
 
 TASK = Owner.of_task("host", "flights", "manual__1", "process", 3, 1).text
@@ -27,6 +28,18 @@ def get(client, token):
         return answer.json()
 
     return ask
+
+
+@pytest.fixture
+def post_pause(client, token):
+    """Try to pause as one who may."""
+
+    def post(**body):
+        headers = OURS | {"Authorization": f"Bearer {token('user', ['ours'])}"}
+        here = {"store": "coordination_default", "source": "flights|PARTITION"}
+        return client.post("/api/v1/pause/dry-run", headers=headers, json={**here, **body}).json()
+
+    return post
 
 
 @pytest.fixture
@@ -198,6 +211,19 @@ def test_the_commands_of_a_partition_can_be_typed(flights, client, token, get):
     for offer in offers:
         assert words(offer["typed"])[2] == offer["action"]
         assert understood(offer["typed"]).key == ["a-secret-key"]
+
+
+def test_b7_what_owners_have_lost_is_expired_and_not_claimable(worked, get, post_pause):
+    """The key of before goes on saying both."""
+    lost = SourceCoordinator(worked.store, "flights", "lost", ownership_timeout=timedelta(milliseconds=1))
+    assert lost.acquire_partition("k35")
+    while not worked.outlook().expired:  # by the store's own clock
+        pass
+    numbers = get("sources")["stores"][0]["sources"][0]["numbers"]
+    words = {"claimable": 5, "held": 3, "expired": 1, "delayed": 0, "blocked": 0, "parked": 2, "completed": 30}
+    assert (numbers["in_words"], numbers["claimable"], numbers["overdue"]) == (words, 6, 1)
+    at_stake = "5 claimable and 1 expired partition(s) would wait, 3 held one(s) would be finished by who holds them."
+    assert post_pause(paused=True)["sentence"] == at_stake
 
 
 def test_who_has_paused_it_stands_beside_the_numbers(flights, get, monkeypatch):
