@@ -20,6 +20,8 @@ from airflow_coordination.outputs.storage import side_by_side
 
 MAX_OBJECTS: Final = 100_000
 _SHOWN: Final = 300
+_BUCKET: Final = re.compile(r"s3[an]?://[^/]*/*", re.ASCII)
+"""What names no object of S3."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{24}", re.ASCII)
 
 
@@ -35,7 +37,7 @@ class DeleteObjects:
     is not as it was listed when the partition ends, none of them is deleted.
 
     :param paths: addresses (``s3://``, ``s3a://``, whatever fsspec opens, or local paths), or one.
-    :raises InvalidInputError: when there is none, or one is no address.
+    :raises InvalidInputError: when there is none, or one is no address of an object.
     """
 
     paths: Sequence[str] | str
@@ -45,12 +47,13 @@ class DeleteObjects:
 
     def __post_init__(self) -> None:
         listed = texts_in(self.paths)
-        if not listed or any("\0" in path for path in listed):
+        if not listed or any("\0" in path or _BUCKET.fullmatch(path) for path in listed):
             problem, remedy = "names no objects", "Give the addresses of one or more objects"
             raise InvalidInputError("paths", self.paths, problem, remedy)
         if len(listed) > MAX_OBJECTS:
             problem = f"names {len(listed):,} objects, and {MAX_OBJECTS:,} are the limit"
             raise InvalidInputError("paths", [listed[0]], problem, "Make smaller partitions")
+        _check_versions(self.versions, len(listed))
         object.__setattr__(self, "paths", tuple(_address(path) for path in listed))
 
     @classmethod
@@ -207,3 +210,10 @@ def _address(path: str) -> str:
     if path.startswith("file:"):
         path = "/" + path.removeprefix("file:").lstrip("/")
     return path if "://" in path else os.path.abspath(path)
+
+
+def _check_versions(versions: object, number: int) -> None:
+    known = isinstance(versions, tuple) and all(each is None or isinstance(each, FileMark) for each in versions)
+    if not known or (isinstance(versions, tuple) and len(versions) not in (0, number)):
+        remedy = "Leave it out, or build it with DeleteObjects.as_now"
+        raise InvalidInputError("versions", versions, "is not a version of each object", remedy)

@@ -62,11 +62,11 @@ def etag_of(info: Mapping[str, Any]) -> str | None:
 
 
 def marks(addresses: Sequence[str]) -> list[FileMark | None]:
-    """Return the marks of what is there now, ``None`` for what is not, asked for side by side.
+    """Return the marks of the files that are there now, ``None`` for what is not, asked for side by side.
 
-    :raises OutputError: when a storage cannot be asked.
+    :raises OutputError: when a storage cannot be asked, or says that one is a directory.
     """
-    return side_by_side(_mark, addresses)
+    return side_by_side(_mark_of_a_file, addresses)
 
 
 def listed_marks(addresses: Sequence[str]) -> list[FileMark | None]:
@@ -89,13 +89,25 @@ def delete_marked(address: str, meant: FileMark) -> bool | OutputError:
 
 
 def _mark(address: str) -> FileMark | None:
+    info = _looked_at(address)
+    return None if info is None else mark_of(info)
+
+
+def _mark_of_a_file(address: str) -> FileMark | None:
+    info = _looked_at(address)
+    if info is not None and info.get("type") == "directory":
+        raise OutputError("look at a file", address, "is a directory", "Name the files in it")
+    return None if info is None else mark_of(info)
+
+
+def _looked_at(address: str) -> Mapping[str, Any] | None:
     filesystem, path = opened(address)
     with wrapped("look at a file", address, may_be_missing=True):
         try:
             if s3.is_s3(filesystem):
-                return mark_of(s3.look(filesystem, path))
+                return s3.look(filesystem, path)
             filesystem.invalidate_cache(path)
-            return mark_of(filesystem.info(path))
+            return dict(filesystem.info(path))
         except FileNotFoundError:
             if is_local(address) and not filesystem.isdir(parent(path)):
                 problem, remedy = "is in a directory that this machine has not", "Do it where the directory is"

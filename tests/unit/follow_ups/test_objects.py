@@ -192,6 +192,8 @@ def test_a_directory_of_another_machine_is_not_gone(tmp_path) -> None:
         ("", "paths='': names no objects. Give the addresses of one or more objects"),
         (["a", 1], "paths=['a', 1]: names no objects. Give the addresses of one or more objects"),
         (None, "paths=None: names no objects. Give the addresses of one or more objects"),
+        ("s3://b", "paths='s3://b': names no objects. Give the addresses of one or more objects"),
+        (["s3a://b/"], "paths=['s3a://b/']: names no objects. Give the addresses of one or more objects"),
         (["x"] * 100_001, "paths=['x']: names 100,001 objects, and 100,000 are the limit. Make smaller partitions"),
     ],
 )
@@ -210,3 +212,17 @@ def test_a_url_is_taken_literally_and_a_path_in_full(tmp_path, monkeypatch) -> N
     monkeypatch.chdir(tmp_path)
     given = ["s3a://bucket/a//b/../c", "file:///x/y", "here.json"]
     assert DeleteObjects(given).paths == ("s3a://bucket/a//b/../c", "/x/y", f"{tmp_path}/here.json")
+
+
+@pytest.mark.parametrize("versions", [(1,), ("a",), (None, None), [None], None])
+def test_small_x7_what_are_no_versions_is_refused(versions) -> None:
+    """They were taken, and the ending failed with an AttributeError."""
+    with pytest.raises(InvalidInputError, match=r"^versions=.*: is not a version of each object. Leave it out"):
+        DeleteObjects(["s3://b/x"], versions)
+
+
+@pytest.mark.parametrize("made", [lambda path: DeleteObjects(path).pinned(partition()), DeleteObjects.as_now])
+def test_small_x7_a_directory_is_refused_before_the_ending(tmp_path, made) -> None:
+    """Its note could never be done, and a partition with a note is not begun anew."""
+    with pytest.raises(OutputError, match=r"is a directory. Name the files in it"):
+        made(str(tmp_path))
