@@ -48,6 +48,17 @@ def positive(field_name: str, value: timedelta | None, *, zero: bool = False) ->
     return value
 
 
+def needed(field_name: str, value: timedelta | None, *, zero: bool = False) -> timedelta:
+    """Return ``value`` if it is a duration above zero (or zero, if allowed).
+
+    :raises InvalidInputError: otherwise, for ``None`` too, naming ``field_name``.
+    """
+    found = positive(field_name, value, zero=zero)
+    if found is None:
+        raise InvalidInputError(field_name, value, "is no duration", "Give a timedelta, or leave it out")
+    return found
+
+
 def duration(field: str, value: timedelta | datetime | None, now: Callable[[], datetime]) -> timedelta | None:
     """Return how long from now ``value`` is: a duration as it is, a moment by the store's clock.
 

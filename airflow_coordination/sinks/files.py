@@ -68,7 +68,7 @@ class FileSink:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "directory", normal_root(self.directory))
-        if self.format not in _ENDINGS:
+        if self.format not in tuple(_ENDINGS):
             raise InvalidInputError("format", self.format, "is no format of this sink", "Give 'json' or 'parquet'")
         check_sink(timedelta(seconds=1), self.bulk_records)
         object.__setattr__(self, "columns", check_chosen(self.columns))

@@ -103,7 +103,7 @@ def kafka_ranges(
     :param topic: the topic's name, or several names.
     :param options: more options of librdkafka's client (``security.protocol``, ``sasl.password`` and so on).
     :param seconds: how long to wait for an answer.
-    :raises InvalidInputError: for servers, topics or seconds that are none.
+    :raises InvalidInputError: for servers, topics, options or seconds that are none.
     """
     _check_place(servers, seconds)
     given: object = topic
@@ -113,7 +113,7 @@ def kafka_ranges(
     named = all(isinstance(each, str) and each for each in topics)
     if not topics or not named or len(set(topics)) < len(topics):
         raise InvalidInputError("topic", topic, "is no name or list of different names", "Give at least one name")
-    return KafkaRanges(servers, topics, dict(options or {}), seconds)
+    return KafkaRanges(servers, topics, _options(options), seconds)
 
 
 def _check_place(servers: object, seconds: object) -> None:
@@ -121,3 +121,12 @@ def _check_place(servers: object, seconds: object) -> None:
         raise InvalidInputError("servers", servers, "names no server", "Write host:port, several with commas")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _DAY:
         raise InvalidInputError("seconds", seconds, "is no number of seconds from above zero to a day", _WAIT)
+
+
+def _options(given: object) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        problem = f"is {type(given).__name__}, no mapping of names"  # its values may be secret
+        raise InvalidInputError("options", "(not shown)", problem, "Give librdkafka's options by their names")
+    return dict(given)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.durations import positive
+from airflow_coordination.leases.durations import needed
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.partition import Checkpoint
@@ -67,8 +67,8 @@ class KinesisShards:
         if not callable(self.streams):
             _names(self.streams)
         object.__setattr__(self, "_position", initial_position(self.initial_position))
-        positive("full_sync_interval", self.full_sync_interval, zero=True)
-        positive("deferred_stream_deletion", self.deferred_stream_deletion, zero=True)
+        needed("full_sync_interval", self.full_sync_interval, zero=True)
+        needed("deferred_stream_deletion", self.deferred_stream_deletion, zero=True)
         name = "leases_recovery_auditor_inconsistency_confidence_threshold"
         confidence: object = getattr(self, name)
         if isinstance(confidence, bool) or not isinstance(confidence, int) or confidence < 1:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, overload
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.sqs import check_queue
-from airflow_coordination.leases.durations import positive, whole_above_zero
+from airflow_coordination.leases.durations import needed, positive, whole_above_zero
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
@@ -144,7 +144,7 @@ def sqs_notifications(
     selection = Selection(*named, start_time, end_time, include_hidden=include_hidden)
     wanted = Wanted(selection, frozenset(texts("buckets", buckets)) or None, scheme)
     whole_above_zero("max_messages", max_messages)
-    positive("visibility", visibility)
+    needed("visibility", visibility)
     _check_deletion(delete, again_after, queue_url)
     if delete == "created":
         _check_hidden(visibility, "")
