@@ -47,12 +47,17 @@ def foreseen(outlook: Outlook) -> Counts:
 def counted(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> Counts:
     """Return a source's partitions by what they are.
 
-    What is claimable is the rest, because a store for which counting is dear counts it up to 1 only. Both were read one
-    after the other, so that on a busy source a number may be off by what has moved between.
+    What is claimable is the rest, because a store for which counting is dear counts it up to 1 only, and what is held
+    up to 1,000. Both were read one after the other, so that on a busy source a number may be off by what has moved.
 
     :param counts: by status.
     :param outlook: what can still happen.
     """
-    seen, completed = foreseen(outlook), counts[PartitionStatus.COMPLETED]
-    others = seen.held + seen.expired + seen.delayed + seen.blocked + seen.parked + completed
-    return replace(seen, claimable=max(0, sum(counts.values()) - others), completed=completed)
+    seen = foreseen(outlook)
+    waiting = counts[PartitionStatus.UNASSIGNED] + counts[PartitionStatus.CLOSED]
+    return replace(
+        seen,
+        claimable=max(0, waiting - seen.delayed - seen.blocked - seen.parked),
+        held=max(0, counts[PartitionStatus.ASSIGNED] - seen.expired),
+        completed=counts[PartitionStatus.COMPLETED],
+    )

@@ -61,6 +61,19 @@ def test_b7_each_partition_is_in_one_of_the_words(store):
     assert "1 held, 2 delayed, 1 parked, 1 blocked, 1 completed" in seen
 
 
+def test_b7_what_a_look_counts_no_further_is_held_all_the_same(store, monkeypatch):
+    """More than a thousand leases on DynamoDB: those above it were called expired."""
+    opened, clock = store
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.looking.LOOK", 2)
+    flights = SourceCoordinator(opened, "flights", "o", clock=clock)
+    flights.create_partitions(["a", "b", "c", "d", "e"])
+    for key in "abc":
+        flights.acquire_partition(key)
+    assert flights.outlook().assigned == (2 if isinstance(opened, DynamoDBStore) else 3)
+    nothing = Counts(claimable=0, held=0, expired=0, delayed=0, blocked=0, parked=0, completed=0)
+    assert counted(flights.counts(), flights.outlook()) == replace(nothing, claimable=2, held=3)
+
+
 def test_b7_the_glossary_has_each_word():
     table = (ROOT / "docs/reference/glossary.md").read_text().partition("## Counts")[2].partition("## ")[0]
     words = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
