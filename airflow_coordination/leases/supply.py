@@ -111,12 +111,13 @@ def identified(item: object) -> PartitionIdentifier:
     )
 
 
-def encoded(identifiers: Iterable[object]) -> Iterator[NewPartition]:
+def encoded(identifiers: object) -> Iterator[NewPartition]:
     """Yield each identifier as a store takes it.
 
-    :raises InvalidInputError: for a text, which would be taken apart into letters, and for items that are no keys.
+    :raises InvalidInputError: for a text, which would be taken apart into letters, for what is no list, and
+        for items that are no keys.
     """
-    if isinstance(identifiers, str | bytes | Mapping):
+    if isinstance(identifiers, str | bytes | Mapping) or not isinstance(identifiers, Iterable):
         raise InvalidInputError(
             "partitions", identifiers, f"is {type(identifiers).__name__}, not a list", "Give a list of keys"
         )

@@ -101,6 +101,15 @@ def test_a_text_is_no_list_of_partitions() -> None:
     assert c.counts()[PartitionStatus.UNASSIGNED] == 0
 
 
+@pytest.mark.parametrize("given", [None, 5, timedelta(days=1), object()])
+def test_small_x7_what_cannot_be_gone_through_is_no_list_of_partitions(given: Any) -> None:
+    c = SourceCoordinator(InMemoryStore(), "flights", "o")
+    with pytest.raises(
+        InvalidInputError, match=rf"^partitions=.*: is {type(given).__name__}, not a list. Give a list of"
+    ):
+        c.create_partitions(given)
+
+
 def test_the_delay_after_many_failures_is_the_longest_one() -> None:
     settings = Settings(retry_delay=timedelta(days=2), max_retry_delay=timedelta(days=9), max_failures=100)
     assert settings.delay_after(60) == timedelta(days=9)
