@@ -23,10 +23,27 @@ DAGS = Path(__file__).resolve().parent
 EXPORT = DAGS.parent / "data" / "united"
 
 
-def inbox(state):
-    """Make a partition of every CSV file in the inbox that was not there before."""
-    where = Variable.get("flights_inbox", default=str(DAGS.parent / "data" / "inbox"))
-    return object_listing(where, scan=timedelta(0), exclude_suffix=[".part", ".crc"])(state)
+class Inbox:
+    """Makes a partition of every CSV file in the inbox that was not there before."""
+
+    @property
+    def listing(self):
+        """The supplier of the folder, which is known where it runs: parsing this file asks nobody."""
+        where = Variable.get("flights_inbox", default=str(DAGS.parent / "data" / "inbox"))
+        return object_listing(where, scan=timedelta(0), exclude_suffix=[".part", ".crc"])
+
+    def __call__(self, state):
+        """Return the new files."""
+        return self.listing(state)
+
+    def supply(self, state, view):
+        """Return the new files, and look for what came late by its time of writing."""
+        return self.listing.supply(state, view)
+
+    @property
+    def follow_up_rights(self):
+        """What drivers that died have left may be done: files below the folder are deleted."""
+        return self.listing.follow_up_rights
 
 
 with DAG(
@@ -37,7 +54,7 @@ with DAG(
     default_args={"retries": 3, "retry_delay": timedelta(seconds=10)},
     doc_md=__doc__,
 ):
-    create = CreatePartitionsOperator(task_id="create_partitions", source="deliveries", supplier=inbox)
+    create = CreatePartitionsOperator(task_id="create_partitions", source="deliveries", supplier=Inbox())
     ready = PartitionsSensor(task_id="ready", source="deliveries", max_hints=2)
     deliver = LeasedSparkSubmitOperator.partial(
         task_id="deliver",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.follow_ups.protocol import Place
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.sources import object_listing
 from airflow_coordination.spark import drain, read_completed
 from airflow_coordination.stores import open_store
@@ -70,3 +71,14 @@ def test_a_file_stays_when_a_place_cannot_be_written(deliver, inbox, tmp_path) -
     _, drained = deliver(inbox)
     assert (drained.completed, drained.failed) == (0, 2)
     assert sorted(file.name for file in inbox.iterdir()) == ["a.csv", "b.csv"]
+
+
+def test_f4_who_lists_the_inbox_may_finish_what_a_driver_has_left_there(inbox, monkeypatch) -> None:
+    """F4: a supplier that is a function allows nothing, so the file of a driver that died stayed for ever."""
+    monkeypatch.setenv("AIRFLOW_VAR_FLIGHTS_INBOX", str(inbox))
+    create = runpy.run_path(str(ROOT / "dags" / "deliveries.py"))["create"]
+    rights = create.follow_up_rights.with_those_of(create.supplier, None)
+    assert rights.allow(Place("objects", str(inbox / "a.csv")))
+    assert not rights.allow(Place("objects", str(inbox.parent / "a.csv")))
+    given = [each for each in create.supplier({}) if isinstance(each, PartitionIdentifier)]
+    assert [each.payload["path"] for each in given] == [str(inbox / "a.csv"), str(inbox / "b.csv")]
