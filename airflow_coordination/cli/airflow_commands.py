@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
@@ -16,6 +19,8 @@ from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
 
+_CHAIN: Final = "_AIRFLOW_PROCESS_CONTEXT"
+"""Says which secrets backends the task SDK asks; ``airflow connections test`` sets it, too."""
 _CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
 
 
@@ -62,10 +67,25 @@ def _places() -> AirflowPlaces:
 def _around(conn_id: str) -> Iterable[Finding]:
     from airflow_coordination.cli.doctor_airflow import look_around
 
-    return look_around(conn_id)
+    with _airflows_database():
+        yield from look_around(conn_id)
 
 
 def _connected(conn_id: str) -> PartitionStore:
     from airflow_coordination.hooks.coordination import CoordinationHook
 
-    return CoordinationHook(conn_id).get_conn()
+    with _airflows_database():
+        return CoordinationHook(conn_id).get_conn()
+
+
+@contextmanager
+def _airflows_database() -> Iterator[None]:
+    """Let connections and Variables be found in Airflow's database: outside of tasks the SDK does not look there."""
+    before = os.environ.get(_CHAIN)
+    os.environ[_CHAIN] = "server"
+    try:
+        yield
+    finally:
+        del os.environ[_CHAIN]
+        if before is not None:
+            os.environ[_CHAIN] = before
