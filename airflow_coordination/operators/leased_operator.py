@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
@@ -171,6 +171,7 @@ class LeasedOperator(TextFields):
 
         :param adopted: the lease of a driver that outlived the try before.
         :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
+        :raises AirflowFailException: when the source has paused itself.
         """
         choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases, self.balancing)
         found = adopted or choice.choose(context["ti"].try_number)
@@ -197,6 +198,8 @@ class LeasedOperator(TextFields):
         message = f"Source {self.source} has nothing to acquire now."
         if pause.paused:
             message = f"Nothing of source {self.source} is acquired: it was {pause}."
+        if pause.braked:  # nobody has decided that: without a failure run after run is green, and nothing is done
+            raise AirflowFailException(message)
         if self.on_empty == "skip":
             self._skip(message)
         self.log.info(message)

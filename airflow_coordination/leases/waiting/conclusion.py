@@ -49,7 +49,7 @@ class WaitVerdict(StrEnum):
     NOTHING = "nothing"
     """Nothing can be acquired, and nothing can become so, or nobody wants to wait for it."""
     PARKED = "parked"
-    """The source cannot complete without a person."""
+    """The source cannot complete without a person: something is parked, or it has paused itself."""
     IDLE = "idle"
     """Work waits, and nobody takes it."""
     ERROR = "error"
@@ -120,6 +120,8 @@ class Waiting:
             return Conclusion(
                 WaitVerdict.READY, _told(f"{seen.claimable} partitions can be acquired{some}.", seen), hints
             )
+        if self._braked(seen):
+            return Conclusion(WaitVerdict.PARKED, _told("The source has paused itself and waits for a person.", seen))
         if seen.moving and self.terms.wait:
             return _wait("The source is paused" if seen.paused else "Nothing can be acquired now", seen)
         if self._parked(seen):
@@ -134,6 +136,8 @@ class Waiting:
             behind = seen.outlook.blocked
             but = f" but what is parked, and {behind} partitions behind it" if behind else ""
             return Conclusion(WaitVerdict.READY, _told(f"Everything is completed{but}.", seen))
+        if self._braked(seen):
+            return Conclusion(WaitVerdict.PARKED, _told("The source has paused itself and waits for a person.", seen))
         if not self.terms.wait:
             return Conclusion(WaitVerdict.NOTHING, _told("Not completed, and this sensor does not wait.", seen))
         return self._while_moving(seen)
@@ -157,6 +161,11 @@ class Waiting:
 
     def _parked(self, seen: Observation) -> bool:
         return bool(seen.outlook.parked) and self.terms.on_parked is OnParked.FAIL
+
+    def _braked(self, seen: Observation) -> bool:
+        """Return whether the source has paused itself, and who still held a lease then has ended."""
+        stands = seen.outlook.braked and seen.moving and not seen.outlook.assigned
+        return stands and self.terms.on_parked is OnParked.FAIL
 
     def _until_a_person_acts(self, seen: Observation, what: str) -> Conclusion:
         parked = f"{seen.outlook.parked} partitions are parked and wait for a person"

@@ -5,6 +5,7 @@ The stand-in is a real process that runs the application with Python, so that no
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 import structlog
@@ -178,6 +179,17 @@ def test_x12_a_paused_source_says_so_on_the_grid_and_in_the_log(process, flights
     ti = process("raise SystemExit('never runs')")
     assert (ti.state, ti.rendered_map_index) == ("success", "the source is paused")
     assert "by 'ana', who said 'the cluster is upgraded'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("on_empty", ["success", "skip"])
+def test_b4_a_source_that_has_paused_itself_is_a_failure(process, flights, capsys, on_empty):
+    """B4: the task succeeded, a sensor behind it was skipped, and run after run was green while nothing was done."""
+    flights.create_partitions([f"{number:02}" for number in range(12)])
+    for _ in range(10):
+        flights.fail(flights.get_next_partition(), "no table", retry_after=timedelta(days=1))
+    ti = process("raise SystemExit('never runs')", on_empty=on_empty)
+    assert (ti.state, ti.rendered_map_index) == ("failed", "the source is paused")
+    assert "10 partitions failed of one error" in capsys.readouterr().out
 
 
 def test_nothing_to_acquire_can_skip(process, flights):

@@ -230,3 +230,23 @@ def test_it_travels_as_plain_values():
 
     found = Conclusion(WaitVerdict.READY, "said", ["hint"])
     assert Conclusion.from_event(json.loads(json.dumps(found.to_event()))) == found
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("until", Until)
+def test_b4_a_source_that_has_paused_itself_waits_for_a_person(flights, until, wait):
+    """B4: a sensor that does not wait was skipped, and the run was green, run after run."""
+    flights = SourceCoordinator(flights.store, "flights", "test", max_failures=5)
+    flights.create_partitions([f"{number:02}" for number in range(12)])
+    last = flights.get_next_partition()
+    for _ in range(10):
+        flights.fail(flights.get_next_partition(), "no table", retry_after=timedelta(days=1))
+    waiting = Waiting(WaitTerms(until, 10, wait=wait))
+    assert waiting.conclude(Observation(flights, 10)).verdict is not WaitVerdict.PARKED, "an owner is at work"
+    flights.give_up(last)
+    found = waiting.conclude(Observation(flights, 10))
+    assert found.verdict is WaitVerdict.PARKED
+    assert "has paused itself" in found.message
+    assert "no table" in found.message
+    ignores = Waiting(WaitTerms(until, 10, OnParked.IGNORE, wait=wait))
+    assert ignores.conclude(Observation(flights, 10)).verdict is (WaitVerdict.WAIT if wait else WaitVerdict.NOTHING)
