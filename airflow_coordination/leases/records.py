@@ -137,7 +137,7 @@ def of_ending(w: End) -> Iterator[Record]:
 def of_result(w: End) -> Iterator[Record]:
     """Yield what an ending says of its source: it failed, or not; a tenure that was given up says nothing."""
     if w.outcome is Outcome.FAILED:
-        yield CountFailure(w.source, alike(w.last_error), mark_of(w.key))
+        yield CountFailure(w.source, alike(w.last_error, w.key), mark_of(w.key))
     elif w.outcome in _WELL:
         yield ForgetFailures(w.source)
 

@@ -34,7 +34,7 @@ def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
     """Return the errors of parked partitions, the most frequent first."""
     groups_of: dict[str, list[Partition]] = {}
     for each in parked:
-        groups_of.setdefault(alike(each.last_error), []).append(each)
+        groups_of.setdefault(alike(each.last_error, each.key), []).append(each)
     groups = [_group(each) for each in groups_of.values()]
     return sorted(groups, key=lambda group: (-group.number, group.error))
 
