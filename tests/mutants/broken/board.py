@@ -44,7 +44,7 @@ MUTANTS = (
         'self._may("GET", dag) for dag in known) if known else self._may_edit_all',
         'self._may("GET", dag) for dag in known) if known else True',
         "keys of a source whose DAG was removed are shown to everybody",
-        _board("test_access.py::test_a_source_without_a_dag_that_exists_is_not_there"),
+        _board("test_access.py::test_b1_a_source_without_a_dag_that_exists_is_not_there"),
     ),
     Mutant(
         "all DAGs are those of no team",
@@ -52,7 +52,7 @@ MUTANTS = (
         "teams = (None, *sorted(Team.get_all_team_names()))",
         "teams = (None,)",
         "another team's editor acts on a source whose DAG was removed",
-        _board("test_access.py::test_a_source_without_a_dag_that_exists_is_not_there"),
+        _board("test_access.py::test_b1_a_source_without_a_dag_that_exists_is_not_there"),
     ),
     Mutant(
         "a removed DAG forbids for ever",

@@ -149,7 +149,7 @@ def test_a_home_that_is_no_airflow_of_its_own_is_never_removed(quickstart, empty
     quickstart()
     record = empty / "dags" / "coordination_quickstart" / "written.json"
     (empty / "precious").mkdir()
-    record.write_text(json.dumps({**json.loads(record.read_text()), "home": str(empty / "precious")}))
+    record.write_text(json.dumps({**json.loads(record.read_text()), "homes": [str(empty / "precious")]}))
     quickstart("--clean")
     assert [path.name for path in empty.iterdir()] == ["precious"]
 
