@@ -125,15 +125,18 @@ class Routing:
         remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
         raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
 
-    def wrong_keys(self, flagged: Any, names: Iterable[str]) -> list[Any]:
-        """Return a key that is null or there twice, with its number, among the records that some sinks are owed."""
+    def wrong_keys(self, flagged: Any, names: Iterable[str], *, wrong: str = "key is null or records > 1") -> list[Any]:
+        """Return a key that is null or there twice, with its number, among the records that some sinks are owed.
+
+        :param wrong: the condition, in SQL.
+        """
         from pyspark.sql import functions as fn
 
         owed = fn.lit(False)
         for name in names:
             owed |= self._owed(name)
         keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
-        return list(keys.where("key is null or records > 1").orderBy("key").limit(1).collect())
+        return list(keys.where(wrong).orderBy("key").limit(1).collect())
 
     def _owed(self, name: str) -> Any:
         return _unless(self.before_sinks + list(self.sinks).index(name), self.before_sinks)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -202,8 +203,8 @@ class _Tenure:
         """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
         if isinstance(result, _NotBegun):
             return self._not_begun(result.problem)
-        if isinstance(result, SinkNotReadyError):
-            return self._not_begun(result)
+        if isinstance(result, SinkNotReadyError):  # perhaps that of this partition alone: the others go first
+            return self._not_begun(result, max(self._driver.coordinator.settings.retry_delay, timedelta(seconds=1)))
         if isinstance(result, CoordinationError) and result is self._seen.misconfigured:
             return self._not_begun(result)
         return self._end_of_work(result)
@@ -228,9 +229,12 @@ class _Tenure:
             return self._give_up(GiveUp(type(result).__name__), result)
         return self._fail(failure_of(result))
 
-    def _not_begun(self, problem: CoordinationError) -> Ended:
-        """Give the partition back: what failed is not its work."""
-        return replace(self._give_up(GiveUp(str(problem)), None), problem=problem)
+    def _not_begun(self, problem: CoordinationError, retry_after: timedelta | None = None) -> Ended:
+        """Give the partition back: what failed is not its work.
+
+        :param retry_after: so long the others go first.
+        """
+        return replace(self._give_up(GiveUp(str(problem), retry_after), None), problem=problem)
 
     def _settle(self, outcome: PartitionOutcome) -> Ended:
         try:

@@ -417,6 +417,24 @@ def test_b4_a_set_up_that_was_forgotten_charges_nobody_and_is_told(run, coordina
     assert {(each.status, each.failures) for each in partitions} == {(PartitionStatus.UNASSIGNED, 0)}
 
 
+def test_b4_a_sink_that_is_not_ready_for_one_partition_starves_no_other(run, coordinator, tmp_path):
+    coordinator.create_partitions(["q"])
+
+    def main(spark, lease):
+        if lease.partition.key == "p":
+            raise SinkNotReadyError("index", "p", "does not exist", "Create it")
+        return Complete()
+
+    with pytest.raises(SinkNotReadyError):
+        run(main, max_leases=None)
+    run(main, max_leases=None)
+    assert [coordinator.partition(key).status for key in "pq"] == [
+        PartitionStatus.UNASSIGNED,
+        PartitionStatus.COMPLETED,
+    ]
+    assert coordinator.partition("p").failures == 0
+
+
 def test_b4_a_forgotten_setup_of_a_table_names_the_command(run, coordinator, postgres_url):
     url = postgres_url.replace("+psycopg", "")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -522,7 +540,10 @@ def test_d2_as_many_other_records_are_no_delivery(deliver, moving, coordinator, 
     assert (done.positive, coordinator.partition("p").failures) == (False, 1)
 
 
-@pytest.mark.parametrize(("key", "positive"), [("id as k", True), ("id % 2 as k", False)], ids=["unique", "not unique"])
+KEYS = {"unique": ("id as k", True), "one null": ("nullif(id, 3) as k", True), "not unique": ("id % 2 as k", False)}
+
+
+@pytest.mark.parametrize(("key", "positive"), KEYS.values(), ids=KEYS)
 def test_d2_what_is_computed_anew_is_the_same_record_if_its_key_tells_it_apart(deliver, spark, key, positive):
     """The moment of the reading, a sum of floats: they may differ, and who is where does not."""
     moments = spark.range(10).selectExpr(key, "current_timestamp() as at", "rand() as r", "map('a', id) as m")
