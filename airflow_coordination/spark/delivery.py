@@ -179,9 +179,7 @@ class Delivery:
             if name not in self._sums or self._rows[name] != tally.owed[number]:
                 continue  # no block, or its number says it already
             owed, got = tally.sums.get(number, [0] * len(SUMS)), self._sums[name]
-            if owed == got or (
-                same_keys(owed, got) and not self.routing.wrong_keys(flagged, [name], wrong="records > 1")
-            ):
+            if owed == got or (same_keys(owed, got) and not self.routing.wrong_keys(flagged, [name], "records > 1")):
                 continue
             yield f"sink {name!r} got other records than it was owed, although as many"
 

@@ -125,7 +125,7 @@ class Routing:
         remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
         raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
 
-    def wrong_keys(self, flagged: Any, names: Iterable[str], *, wrong: str = "key is null or records > 1") -> list[Any]:
+    def wrong_keys(self, flagged: Any, names: Iterable[str], wrong: str = "key is null or records > 1") -> list[Any]:
         """Return a key that is null or there twice, with its number, among the records that some sinks are owed.
 
         :param wrong: the condition, in SQL.
