@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -43,7 +44,11 @@ class Pair:
 
     def _has_equals(self, sent: Sent) -> bool:
         """Compare a query of the index without limits; return whether the order of its rows is unspecified."""
-        whole = {name: v for name, v in sent.arguments.items() if name not in ("Limit", "ExclusiveStartKey", "Select")}
+        left_out = ("Limit", "ExclusiveStartKey", "Select", "ProjectionExpression")
+        whole = {name: v for name, v in sent.arguments.items() if name not in left_out}
+        used = set(re.findall(r"#\w+", f"{whole.get('KeyConditionExpression')} {whole.get('FilterExpression')}"))
+        named = {name: v for name, v in whole.pop("ExpressionAttributeNames", {}).items() if name in used}
+        whole |= {"ExpressionAttributeNames": named} if named else {}
         ours, vendors = (_answer(client, Sent("query", whole)) for client in (self._ours, self._vendors))
         rows = [
             sorted(answer.get("Items", ()), key=lambda row: (row[INDEX[1]]["S"], str(_key(row))))

@@ -21,7 +21,7 @@ def test_s27_a_group_never_goes_back(kafka, topic, send, committed) -> None:
 def test_options_come_from_the_environment_of_who_does_it(kafka, topic, send, committed, monkeypatch) -> None:
     send(range(3))
     action = CommitOffsets("127.0.0.1:1", topic, {f"{topic}:0": 1}, "KAFKA_OPTIONS")
-    with pytest.raises(FollowUpError, match=r"KAFKA_OPTIONS is no JSON in this process's environment"):
+    with pytest.raises(FollowUpError, match=r"KAFKA_OPTIONS is no JSON object in this process's environment"):
         action.carry_out()
     monkeypatch.setenv("KAFKA_OPTIONS", json.dumps({"bootstrap.servers": kafka}))
     action.carry_out()

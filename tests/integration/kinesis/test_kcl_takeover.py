@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -194,7 +195,8 @@ def test_peer_p4_a_table_that_moves_is_refused(
     app.create()
     app.lease(low, "TRIM_HORIZON")
     app.lease(high, "TRIM_HORIZON")
-    monkeypatch.setattr(from_kcl.time, "sleep", lambda seconds: app.lease(low, "TRIM_HORIZON", counter=8))
+    meanwhile = SimpleNamespace(sleep=lambda seconds: app.lease(low, "TRIM_HORIZON", counter=8))
+    monkeypatch.setattr(from_kcl, "time", meanwhile)  # in this module alone: other threads sleep, too
     assert app.take_over("--stream", app.stream.name) == 1
     assert "worker 'w1' still works on it" in capsys.readouterr().err
     assert app.places() == {}
