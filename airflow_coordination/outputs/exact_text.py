@@ -41,6 +41,8 @@ _TEXTS: Final = {
 _WRITING: Final[Mapping[str, Mapping[str, str]]] = {"json": _TIMES, "csv": {**_TIMES, **_TEXTS, "quoteAll": "true"}}
 _READING: Final = {"enableDateTimeParsingFallback": "false", "columnNameOfCorruptRecord": _NO_COLUMN}
 _OTHERWISE: Final = {*map(str.lower, _TEXTS), "quoteall", "encoding", "charset", "linesep", "comment"}
+_SPELT: Final = {r"\t": "\t", r"\b": "\b", r"\f": "\f", r"\r": "\r", r"\\": "\\", r"\"": '"', r"\'": "'"}
+"""Separators as Spark also takes them, in two characters."""
 _PACKED: Final = (".gz", ".deflate", ".bz2", ".zst", ".zstd", ".snappy", ".lz4")
 _LOOKED_AT: Final = 64 * 1024
 _VALUE: Final = re.compile(rb'"(?:[^"]|"")*+"')
@@ -96,7 +98,8 @@ def check_quoted(directory: str, paths: Sequence[str], options: TextOptions, sch
     if options.given & _OTHERWISE or not any(kind.startswith("string") for kind in kinds):
         return
     named = {name.lower(): value for name, value in options.reading.items()}
-    separator = str(named.get("sep", named.get("delimiter", ","))).encode()
+    given = str(named.get("sep", named.get("delimiter", ",")))
+    separator = _SPELT.get(given, given).encode()
 
     def check(path: str) -> None:
         address = join(directory, path)

@@ -62,3 +62,10 @@ def test_e2_options_that_are_given_count_on_both_sides(tmp_path: Path) -> None:
     check_quoted(str(tmp_path), ["part-0.csv"], made, SCHEMA)
     assert text_options("csv", {"header": "true"}, None).writing == {"header": "true"}
     assert text_options("parquet", {}, SCHEMA).writing == {}
+
+
+@pytest.mark.parametrize(("given", "written"), [("\t", b"\t"), (r"\t", b"\t"), ("||", b"||"), (r"\\", b"\\")])
+def test_e2_a_separator_is_understood_as_spark_spells_it(tmp_path: Path, given: str, written: bytes) -> None:
+    r"""E2: ``sep="\\t"`` is a tab to Spark, and was published before."""
+    (tmp_path / "part-0.csv").write_bytes(b'"a"' + written + b'"b"\n"c"' + written + b'"d"\n')
+    check_quoted(str(tmp_path), ["part-0.csv"], text_options("csv", {"sep": given}, SCHEMA), SCHEMA)
