@@ -261,7 +261,8 @@ class Machine(RuleBasedStateMachine):
     def _outlook(self, store: Store) -> Outlook:
         outlook = store.outlook(self.source)
         outlook = replace(outlook, claimable=min(outlook.claimable, 1))  # stores may stop counting at one
-        vague = {"assigned": 0, "waiting": 0, "completed": 0, "next_due": None, "overdue": 0, "oldest_claimable": None}
+        vague = dict.fromkeys(("assigned", "expired", "waiting", "completed", "overdue"), 0)
+        vague |= {"next_due": None, "oldest_claimable": None}
         return outlook if self.exactly else replace(outlook, **vague)
 
     @rule(by=minutes)
