@@ -11,6 +11,7 @@ import pytest
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from tests.engines.postgres import fresh_database
+from tests.system.events import EVENTS
 from tests.system.harness import DAGS, Airflow, environment
 from tests.system.standalone import running
 
@@ -19,7 +20,8 @@ from tests.system.standalone import running
 def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of the session's Airflow, with a place for Spark's event logs."""
     home = tmp_path_factory.mktemp("airflow")
-    (home / "events").mkdir()
+    for event in EVENTS:  # one for each: applications that start in the same millisecond have the same id
+        (home / "events" / event.name).mkdir(parents=True)
     return home
 
 

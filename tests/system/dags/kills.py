@@ -25,7 +25,7 @@ for event in EVENTS:
             retry_delay_of_partition=1,
             conf={
                 "spark.eventLog.enabled": "true",
-                "spark.eventLog.dir": EVENT_LOG,
+                "spark.eventLog.dir": f"{EVENT_LOG}/{event.name}",
                 "spark.eventLog.compress": "false",
                 "spark.ui.enabled": str(event.name == WITH_SPARK_UI).lower(),
                 "spark.ui.port": "0",
