@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -21,7 +21,9 @@ def ends_with_its_parent(program: str, argument: str, *, seconds: int) -> bool:
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
     try:
-        ended = bool(select.select([watched], [], [], seconds)[0])
+        with selectors.DefaultSelector() as selector:
+            selector.register(watched, selectors.EVENT_READ)
+            ended = bool(selector.select(seconds))
         if not ended:
             signal.pidfd_send_signal(watched, signal.SIGKILL)
         return ended
