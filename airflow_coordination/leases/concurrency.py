@@ -28,7 +28,8 @@ class Balancing:
     :param hand_over_timeout: so long their owners may finish what they are at; ``None`` = the ownership timeout (KCL:
         ``gracefulLeaseHandoffTimeoutMillis``).
     :param steal: whether it takes after that time what was not handed over; what their owners have done since their
-        last save is done again then.
+        last save is done again then. A worker that does not steal asks for the same tenure three times, and waits so
+        long each time.
     :param balance_interval: so often it looks at the others, jittered. Each look reads who holds which leases.
     :raises SettingsError: for a number below 1, a time that is not above zero, or what is not true or false.
     """

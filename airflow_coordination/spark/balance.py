@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 
 VERY_OLD: Final = 3
 """What has been free for so many ownership timeouts is very old (KCL 2.x: the same number)."""
+
+ASKS: Final = 3
+"""So often a worker that does not steal asks for one tenure: its owner may be slower than it was given time for."""
 
 
 class Heeded:
@@ -82,8 +86,8 @@ class Balance:
         self._since: dict[str, float] = {}
         self._asked: dict[str, tuple[Partition, float]] = {}
         """Whose leases were asked for, and until when their owners have time, by this process's clock."""
-        self._in_vain: set[tuple[str, Fence | None]] = set()
-        """The tenures that were not handed over in time, and are not asked for again."""
+        self._in_vain: Counter[tuple[str, Fence | None]] = Counter()
+        """How often which tenure was not handed over in time."""
         self._need = 0
         """How many leases of others it is short of, as of the last look."""
         self._heeded = Heeded()
@@ -168,8 +172,7 @@ class Balance:
             if now < until or not self._need:
                 continue
             if not self._options.steal:
-                del self._asked[key]
-                self._in_vain.add((key, seen.fence))
+                self._ask_again(seen)
                 continue
             lease = self._coordinator.steal(seen)
             if lease is not None:
@@ -200,12 +203,23 @@ class Balance:
 
     def _ask(self, fleet: Fleet, ask: Mapping[str, int]) -> None:
         for owner, number in ask.items():
-            known = {(key, seen.fence) for key, (seen, _) in self._asked.items()} | self._in_vain
+            known = {(key, seen.fence) for key, (seen, _) in self._asked.items()}
+            known |= {tenure for tenure, times in self._in_vain.items() if times >= ASKS}
             others = [one for one in fleet.leases[owner] if (one.key, one.fence) not in known]
             self._randomness.shuffle(others)  # two that ask the same owner seldom ask for the same leases
             marked = (seen for seen in others if self._coordinator.ask(seen, self._patience))
             for seen in islice(marked, number):
-                self._asked[seen.key] = seen, self._clock.monotonic() + self._patience.total_seconds()
+                self._await(seen)
+
+    def _ask_again(self, seen: Partition) -> None:
+        """Ask once more for what was not handed over in time, while it is needed; not for ever."""
+        del self._asked[seen.key]
+        self._in_vain[seen.key, seen.fence] += 1
+        if self._in_vain[seen.key, seen.fence] < ASKS and self._coordinator.ask(seen, self._patience):
+            self._await(seen)
+
+    def _await(self, seen: Partition) -> None:
+        self._asked[seen.key] = seen, self._clock.monotonic() + self._patience.total_seconds()
 
     def _forget_answered(self, fleet: Fleet) -> None:
         """Forget what was handed over, has ended or was lost, and what others have asked for since."""

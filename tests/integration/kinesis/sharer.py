@@ -15,7 +15,7 @@ from airflow_coordination.spark import drain, shard
 from airflow_coordination.spark.kinesis import ShardBatches
 from tests.integration.spark.drivers import SMALL
 
-SETTINGS = Settings(ownership_timeout=timedelta(seconds=6), max_lost_leases=1_000)
+SETTINGS = Settings(ownership_timeout=timedelta(seconds=20), max_lost_leases=1_000)
 SHARDS = 4
 
 
@@ -47,6 +47,7 @@ def main(store: str, endpoint: str, root: str, name: str, signs: str) -> None:
         concurrent_leases=SHARDS,
         balance=True,
         steal=False,
+        hand_over_timeout=timedelta(minutes=2),  # a batch takes as long as the machine needs
         balance_interval=timedelta(seconds=1),
     )
     print(done)

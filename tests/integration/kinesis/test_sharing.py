@@ -99,7 +99,7 @@ def test_l11_a_shard_is_handed_over_while_it_is_read(kinesis_local: str, spark: 
             workers.start("early")
             eventually(lambda: look_at(one).held == {"early": SHARDS})
             workers.start("late")
-            eventually(lambda: look_at(one).held == {"early": SHARDS // 2, "late": SHARDS // 2}, 120)
+            eventually(lambda: look_at(one).held == {"early": SHARDS // 2, "late": SHARDS // 2}, 300)
             before = {each.key: each.progress_text for each in one.partitions()}
             eventually(lambda: all(each.progress_text != before[each.key] for each in one.partitions()))
             producer.stop()

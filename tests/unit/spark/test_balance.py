@@ -207,24 +207,52 @@ def _ending(worker, lease):
     return now and now.outcome
 
 
-def test_who_may_not_steal_asks_each_owner_once(hire, clock, store_clock):
-    one, two = hire("one"), hire("two", steal=False, hand_over_timeout=timedelta(seconds=10))
+@pytest.fixture
+def never_steals(hire, clock):
+    """Return one worker that has everything, and one that has asked for four of them and takes nothing by itself."""
+    one, two = hire("one"), hire("two", steal=False, hand_over_timeout=timedelta(seconds=4))
     one.look()
     clock.advance(13)
     one.look()
     two.look()
-    for _ in range(3):
+    clock.advance(13)
+    two.look()
+    return one, two
+
+
+def pass_in_vain(clock, store_clock, one, two):
+    clock.advance(5)
+    store_clock.advance(5)
+    one.renew()
+    two.steal()
+
+
+def test_who_may_not_steal_asks_for_each_tenure_three_times(never_steals, clock, store_clock):
+    one, two = never_steals
+    for wanted in (4, 8, 12):
+        now = [one.coordinator.partition(lease.key) for lease in one.leases]
+        asked = [each.key for each in now if each.wanted and each.wanted_until > store_clock.now()]
+        assert len(asked) == 4
+        for _ in range(2):
+            pass_in_vain(clock, store_clock, one, two)
+            until = [one.coordinator.partition(key).wanted_until for key in asked]
+            assert until == [store_clock.now() + timedelta(seconds=4)] * 4, "the same ones, once more"
+            assert (two.leases, two.balance.expects) == ([], True)
+        pass_in_vain(clock, store_clock, one, two)
+        assert (two.leases, two.balance.expects) == ([], False), "a worker that has nothing to do ends then"
+        assert one.renew() == wanted
         clock.advance(13)
         two.look()
-        assert two.balance.expects
-        clock.advance(11)
-        store_clock.advance(11)
-        one.renew()
-        two.steal()
-        assert (two.leases, two.balance.expects) == ([], False)
-    clock.advance(13)
-    two.look()
     assert not two.balance.expects, "all twelve were asked for in vain"
+
+
+def test_who_may_not_steal_gets_what_is_handed_over_late(never_steals, clock, store_clock):
+    """An owner that took longer than ``hand_over_timeout`` handed over to nobody: who had asked had ended."""
+    one, two = never_steals
+    pass_in_vain(clock, store_clock, one, two)
+    assert two.balance.expects
+    one.hand_over()
+    assert two.look() == 4
 
 
 def test_while_the_clocks_differ_it_waits_for_the_stores(late, clock, store_clock):
