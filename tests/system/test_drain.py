@@ -56,7 +56,9 @@ def test_every_partition_is_completed_by_one_of_few_tasks(airflow, source, runs,
     assert source.counts()[PartitionStatus.COMPLETED] == PARTITIONS
     times = Counter(_worked_on(airflow))
     assert len(times) == PARTITIONS
-    assert times.total() <= PARTITIONS + 1  # what the killed driver had in hand was done again
+    again = {key: source.partition(key).endings for key, number in times.items() if number > 1}
+    assert times.total() <= PARTITIONS + 1, again  # what the killed driver had in hand was done again
+    assert all(len(endings) == times[key] for key, endings in again.items()), "one tenure for each time"
     assert len(tasks) == RUNS * SLOTS
     print(f"\n{PARTITIONS} partitions: {[task['rendered_map_index'] for task in tasks]}")
 
