@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,23 @@ AIRFLOW_HOME = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ |= {"AIRFLOW_HOME": AIRFLOW_HOME, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}  # before anybody imports Airflow
 
 os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())  # a small Spark application takes 8 CPU seconds, not 20
+
+
+OPEN_FILES = Path("/proc/self/fd")
+MOST_OPEN_FILES = 400
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Fail where tests leave files open by the hundred: above 1,024 ``select()`` raises, in one that has left none."""
+    if len(os.listdir(OPEN_FILES)) <= MOST_OPEN_FILES:
+        return
+    gc.collect()  # a store that was only forgotten is closed here
+    folders: Counter[str] = Counter()
+    for file in OPEN_FILES.iterdir():
+        with suppress(OSError):  # that of the listing itself
+            folders[os.path.dirname(os.readlink(file)) or os.readlink(file)] += 1
+    assert folders.total() <= MOST_OPEN_FILES, f"Close what was opened; most files are in {folders.most_common(5)}"
 
 
 def pytest_unconfigure() -> None:

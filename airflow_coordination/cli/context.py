@@ -60,6 +60,11 @@ class CommandContext:
         """
         return self._opening()
 
+    def close(self) -> None:
+        """Give the store's connections back, if a command asked for it; DynamoDB's brings what it has counted."""
+        if "store" in vars(self):
+            self.store.close()
+
     def coordinator(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
         """Return a coordinator for ``source`` in the name of whoever is logged in.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command
 from airflow_coordination.cli.context import CommandContext
@@ -20,7 +21,8 @@ def run(
 ) -> int:
     """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong."""
     try:
-        return command.run(open_context(args), args) or 0
+        with closing(open_context(args)) as context:
+            return command.run(context, args) or 0
     except CoordinationError as error:
         say(f"Error: {error}")
         return 1

@@ -119,6 +119,11 @@ class SqliteDatabase(Database):
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
+    def close(self) -> None:
+        """Give this process's connections back, and its place in the queue of writers."""
+        super().close()
+        self._queue.close()
+
     def writing(self, call: Call) -> AbstractContextManager[object]:
         """Wait in the queue that all writers of this host form."""
         return self._queue.turn(call)

@@ -10,6 +10,7 @@ import fcntl
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +23,13 @@ _REMEDY: Final = "Let it be a file that this user may write"
 
 
 class _Waiter:
-    """Waits for the file's lock in a thread of its own, because ``flock`` knows no deadline."""
+    """Waits for the file's lock in a thread of its own, because ``flock`` knows no deadline.
+
+    :param file: the thread takes a descriptor of its own of the same lock, which stays open while it waits.
+    """
 
     def __init__(self, file: int) -> None:
-        self._file = file
+        self._file = os.dup(file)
         self._wanted = threading.Semaphore(0)
         self._granted = threading.Semaphore(0)
         self._lock = threading.Lock()
@@ -45,9 +49,17 @@ class _Waiter:
             self._waiting = False
         return self._granted.acquire(blocking=False)
 
+    def end(self) -> None:
+        """End the thread, once a lock that is still to come was let go. Nobody waits any more."""
+        self._wanted.release()
+
     def _serve(self) -> None:
         while True:
             self._wanted.acquire()
+            with self._lock:
+                if not self._pending:  # then it was woken for its end
+                    os.close(self._file)
+                    return
             fcntl.flock(self._file, fcntl.LOCK_EX)
             with self._lock:
                 self._pending = False
@@ -56,6 +68,37 @@ class _Waiter:
                     self._granted.release()
                 else:
                     fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+class _Opened:
+    """The queue's file as one process has it open.
+
+    :param file: its descriptor.
+    """
+
+    def __init__(self, file: int) -> None:
+        self.file = file
+        self.process = os.getpid()
+        self.threads = threading.Lock()
+        """Held by the thread that has the turn, or waits for it in the file's queue."""
+        self._waiter: _Waiter | None = None
+
+    def take(self, deadline: float) -> bool:
+        """Return whether the file's lock was taken in time."""
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._waiter = self._waiter or _Waiter(self.file)
+            return self._waiter.wait(deadline - time.monotonic())
+        return True
+
+    def close(self) -> None:
+        """Close the file, whose turn nobody has; a forked child leaves its parent's alone."""
+        if self.process != os.getpid():
+            return
+        if self._waiter is not None:
+            self._waiter.end()
+        os.close(self.file)
 
 
 class WriteLock:
@@ -68,24 +111,40 @@ class WriteLock:
 
     def __init__(self, path: Path, seconds: float, mode: Callable[[], int] = lambda: 0o600) -> None:
         self._path, self._seconds, self._mode = path, seconds, mode
+        self._opened: _Opened | None = None
+        self._end: weakref.finalize[[], WriteLock] | None = None
         self._process = 0
         self._open_lock = threading.Lock()
 
-    def _open(self) -> None:
-        """Open the file; a forked child opens its own, because an inherited lock would be its parent's too."""
-        if self._process:
+    def _open(self) -> _Opened:
+        """Return the open file; a forked child opens its own, because an inherited lock would be its parent's too."""
+        if self._process not in (0, os.getpid()):
             self._open_lock = threading.Lock()  # the parent's may have been held by a thread that does not exist here
+        self._process = os.getpid()
         with self._open_lock:
-            if self._process == os.getpid():
-                return
+            opened = self._opened
+            if opened is not None and opened.process == os.getpid():
+                return opened
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             try:
-                self._file = os.open(self._path, flags, self._mode())
+                opened = _Opened(os.open(self._path, flags, self._mode()))
             except OSError as error:
                 raise SettingsError("store", str(self._path), f"cannot be opened: {error.strerror}", _REMEDY) from error
-            self._threads = threading.Lock()
-            self._waiter: _Waiter | None = None
-            self._process = os.getpid()
+            self._opened, self._end = opened, weakref.finalize(self, opened.close)
+            self._end.atexit = False  # threads may still write
+            return opened
+
+    def close(self) -> None:
+        """Close the file, unless a writer has the turn; the next one opens it again."""
+        opened = self._opened
+        if opened is None or opened.process != os.getpid() or not opened.threads.acquire(blocking=False):
+            return
+        try:
+            if opened is self._opened and self._end is not None:
+                self._opened = None
+                self._end()
+        finally:
+            opened.threads.release()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
@@ -93,28 +152,29 @@ class WriteLock:
 
         :raises StoreUnavailableError: when it does not come in time; nothing was written.
         """
-        if self._process != os.getpid():
-            self._open()
         deadline = time.monotonic() + self._seconds
-        if not self._threads.acquire(timeout=self._seconds):
-            raise self._too_long(call)
+        opened = self._of_this_process(call)
         try:
-            if not self._take(deadline):
+            if not opened.take(deadline):
                 raise self._too_long(call)
             try:
                 yield
             finally:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+                fcntl.flock(opened.file, fcntl.LOCK_UN)
         finally:
-            self._threads.release()
+            opened.threads.release()
 
-    def _take(self, deadline: float) -> bool:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._waiter = self._waiter or _Waiter(self._file)
-            return self._waiter.wait(deadline - time.monotonic())
-        return True
+    def _of_this_process(self, call: Call) -> _Opened:
+        """Return the open file when no other thread of this process uses it, and none has closed it meanwhile."""
+        while True:
+            opened = self._opened
+            if opened is None or opened.process != os.getpid():
+                opened = self._open()
+            if not opened.threads.acquire(timeout=self._seconds):
+                raise self._too_long(call)
+            if opened is self._opened:
+                return opened
+            opened.threads.release()
 
     def _too_long(self, call: Call) -> Exception:
         return call.unavailable(

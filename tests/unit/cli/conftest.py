@@ -21,7 +21,8 @@ def flights(url):
     coordinator = SourceCoordinator(store, "flights", "test", max_failures=1)
     coordinator.register()
     coordinator.create_partitions(["2013-01", "2013-02", HOSTILE])
-    return coordinator
+    yield coordinator
+    store.close()
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """The command line, with and without Airflow."""
 
+import gc
 import json
+import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import yaml
@@ -435,3 +438,16 @@ def test_what_waits_for_parents_is_a_state_of_its_own_and_finish_lets_it_start(f
     assert (code, json.loads(out)[0]["children"], json.loads(out)[0]["named"]) == (0, 1, "'after'")
     assert "Done: finish 1 of 1 partition(s) of source flights." in err
     assert flights.partition("after").waits_for == ()
+
+
+def test_a_command_gives_its_connections_back(flights, cli, tmp_path):
+    """They would stay until Python happens to collect garbage; on DynamoDB what was counted would be lost."""
+    flights.store.close()
+    gc.disable()
+    try:
+        assert cli("list", "--source", "flights")[0] == 0
+        assert cli("show", "--source", "flights", "nowhere")[0] == 1
+        opened = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+    finally:
+        gc.enable()
+    assert [name for name in opened if name.startswith(str(tmp_path))] == []

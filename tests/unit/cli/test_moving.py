@@ -15,7 +15,8 @@ def there(tmp_path):
     url = f"sqlite:///{tmp_path / 'there.db'}"
     store = open_store(url)
     store.setup()
-    return SourceCoordinator(store, "flights", "test"), url
+    yield SourceCoordinator(store, "flights", "test"), url
+    store.close()
 
 
 @pytest.fixture
