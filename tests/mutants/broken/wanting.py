@@ -199,10 +199,18 @@ MUTANTS = (
     Mutant(
         "balance asks again for what was asked for in vain",
         _BALANCE,
-        " | self._in_vain\n",
-        "\n",
+        "            known |= {tenure for tenure, times in self._in_vain.items() if times >= ASKS}\n",
+        "",
         "an owner that does not hand over is asked for ever",
-        _balance("who_may_not_steal_asks_each_owner_once"),
+        _balance("who_may_not_steal_asks_for_each_tenure_three_times"),
+    ),
+    Mutant(
+        "balance asks once for what may not be stolen",
+        _BALANCE,
+        "self._in_vain[seen.key, seen.fence] < ASKS",
+        "self._in_vain[seen.key, seen.fence] < 1",
+        "an owner that is slower than its time hands over to nobody",
+        _balance("who_may_not_steal_gets_what_is_handed_over_late"),
     ),
     Mutant(
         "balance takes at the deadline what it does not need any more",
