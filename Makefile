@@ -116,12 +116,29 @@ bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write do
 	@touch $@
 
 .PHONY: lint
-lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, too) and the walls between the rooms
+lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, too), the walls between the rooms, and what is pinned and needs no engine
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/node .work/javascript/node_modules/typescript/bin/tsc -p tests/javascript
+	$(BIN)/python scripts/accept.py --check
+
+.PHONY: counted
+counted: .venv/ready
+	@scripts/system_packages.sh java postgresql
+	@$(BIN)/python scripts/java_packages.py dynamodb-local
+
+.PHONY: accept
+accept: counted ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs
+	@$(RUN) python scripts/accept.py
+
+AGAINST ?=
+
+.PHONY: sent
+sent: counted ## Write the texts that each engine is sent into .work/sent (AGAINST=commit shows what differs from there)
+	@rm -rf .work/sent && $(RUN) python -m tests.sent .work/sent
+	@$(if $(AGAINST),scripts/sent_against.sh $(AGAINST))
 
 .PHONY: format
 format: .venv/ready ## Let ruff lay out the code

@@ -26,6 +26,8 @@ from airflow_coordination.submission.credential_routes import MATRIX, MODES, REM
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PARTLY, PROMISES, proofs
 from scripts.docs_python import reference
+from tests.sent.operations import OPERATIONS
+from tests.sent.table import read
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs", "streams")
@@ -224,6 +226,14 @@ def _tests_of(promise: str, files: dict[Path, list[str]]) -> str:
     return "".join(lines)
 
 
+def what_is_sent() -> str:
+    """Return what the operations of a page of DynamoDB cost, as they were counted."""
+    rows, columns = read(), ("DynamoDB", "DynamoDB, KiB", "read", "written", "written, theirs")
+    named = [(each.name, rows.get(each.name, {})) for each in OPERATIONS if not each.sql_only]
+    heads = ("operation", "requests", "KiB", "read", "units, our table", "units, Data Prepper's table")
+    return table(*heads, rows=[(name, *(row.get(column, "") for column in columns)) for name, row in named])
+
+
 def _flag(flags: tuple[str, ...]) -> str:
     return flags[-1] if flags[-1].startswith("-") else flags[-1].upper()
 
@@ -243,6 +253,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "deploy modes": deploy_modes,
     "credentials": credentials,
     "remedies": remedies,
+    "what is sent": what_is_sent,
     "promises": promises,
     "promises with tests": promises_with_tests,
     "tests of promises": tests_of_promises,

@@ -20,12 +20,19 @@ class Tally:
     :param sent: how many, by operation.
     :param refused: how many of them were refused by a condition.
     :param written: write units, by ``table`` and index; only counted when the client was asked to.
+    :param billed: the same as Amazon bills it: DynamoDB Local reports four units for an item of a transaction that
+        changes the index, too, and Amazon bills two.
+    :param read: read units, of the table and its index together.
+    :param bytes: of the requests' bodies.
     :param at_once: how many are under way, and how many were at most.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: int = 0
     written: Counter[str] = field(default_factory=Counter)
+    billed: Counter[str] = field(default_factory=Counter)
+    read: float = 0
+    bytes: int = 0
     most_at_once: int = 0
     at_once: int = 0
 
@@ -61,21 +68,25 @@ class Requests:
         with self._lock:
             self._tallies = [other for other in self._tallies if other is not tally]
 
-    def _sent(self, event_name: str, **_: Any) -> None:
+    def _sent(self, event_name: str, request: Any, **_: Any) -> None:
         with self._lock:
             for tally in self._tallies:
                 tally.sent[event_name.rpartition(".")[2]] += 1
+                tally.bytes += len(request.body)
                 tally.at_once += 1
                 tally.most_at_once = max(tally.most_at_once, tally.at_once)
 
     def _answered(self, event_name: str, parsed: dict[str, Any], **_: Any) -> None:
-        writes = event_name.rpartition(".")[2] in _WRITES
-        refused, written = _was_refused(parsed), _units(parsed.get("ConsumedCapacity") if writes else None)
+        operation, units = event_name.rpartition(".")[2], _units(parsed.get("ConsumedCapacity"))
+        refused, written = _was_refused(parsed), units if operation in _WRITES else Counter[str]()
+        billed = _billed(operation, written)
         with self._lock:
             for tally in self._tallies:
                 tally.at_once -= 1
                 tally.refused += refused
                 tally.written += written
+                tally.billed += billed
+                tally.read += (units - written).total()
 
 
 def _ask_for_capacity(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any] | None:
@@ -86,6 +97,11 @@ def _was_refused(parsed: dict[str, Any]) -> bool:
     codes = {parsed.get("Error", {}).get("Code")}
     codes |= {reason.get("Code") for reason in parsed.get("CancellationReasons", ())}
     return not codes.isdisjoint({"ConditionalCheckFailedException", "ConditionalCheckFailed"})
+
+
+def _billed(operation: str, written: Counter[str]) -> Counter[str]:
+    doubled = operation == "TransactWriteItems" and len(written) > 1
+    return Counter({name: units / 2 if doubled else units for name, units in written.items()})
 
 
 def _units(answer: Any) -> Counter[str]:

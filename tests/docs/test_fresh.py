@@ -7,8 +7,6 @@ import re
 from datetime import timedelta
 from importlib import import_module
 
-import pytest
-
 import airflow_coordination.outputs
 import airflow_coordination.sources
 import airflow_coordination.spark
@@ -18,18 +16,11 @@ from airflow_coordination.leases import CoordinationError, Metric
 from airflow_coordination.streams.lineage import InconsistentListingError
 from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
 from scripts.docs_limits import INNER, LIMITS, TIMERS
-from tests.docs.pages import PAGES, label
+from tests.docs.pages import PAGES
 from tests.house.tree import PACKAGE, module_name
 
 ROOMS_WITHOUT_TIMERS = {"board", "cli", "examples", "monitoring", "testing"}
 """What people look at, and what they copy: how often a page looks again is said where it is described."""
-
-
-@pytest.mark.parametrize("page", PAGES, ids=label)
-def test_generated_parts_are_fresh(page):
-    """Otherwise: python scripts/docs_generate.py."""
-    text = page.read_text()
-    assert fresh(text) == text
 
 
 def test_every_writer_is_used_and_every_marker_is_closed():

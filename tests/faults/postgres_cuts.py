@@ -50,6 +50,7 @@ class _Session:
                     continue
                 statements = simple + pending.count(_EXECUTE)
                 self._proxy.statements += statements
+                self._proxy.bytes += len(pending)
                 cut = self._proxy.take() if statements else None
                 if cut is Cut.AFTER:
                     self._swallowing.set()
@@ -90,6 +91,8 @@ class CuttingProxy:
         """Set when a cut has been made."""
         self.statements = 0
         """How many statements clients have sent."""
+        self.bytes = 0
+        """How many bytes clients have sent, with all that belongs to the protocol."""
         self._cut: Cut | None = None
         self._refusing = False
         self._lock = threading.Lock()

@@ -8,17 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.board.app import create_app
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
-from tests.house.tree import ROOT
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
-
-DOCUMENT = ROOT / "docs" / "reference" / "board-api.json"
 
 
 @pytest.fixture
@@ -148,14 +144,6 @@ def test_a_store_that_does_not_answer_hides_no_other(flights, get, monkeypatch, 
     assert one["problem"].startswith("The store of connection gone does not answer")
     assert [source["name"] for source in other["sources"]] == ["flights"]
     assert get("partitions", store="gone").status_code == 503
-
-
-def test_the_document_is_the_application_s():
-    """``WRITE_API=1`` writes it anew."""
-    said = create_app().openapi()
-    if os.environ.get("WRITE_API"):
-        DOCUMENT.write_text(json.dumps(said, indent=2) + "\n")
-    assert json.loads(DOCUMENT.read_text()) == said
 
 
 def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):

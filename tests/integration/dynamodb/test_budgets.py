@@ -20,7 +20,6 @@ from airflow_coordination.leases import PartitionIdentifier, Settings, SourceCoo
 from airflow_coordination.leases.clock import Randomness, SystemClock
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.status import ASSIGNED, CLOSED
-from airflow_coordination.leases.writes import Create
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease
@@ -29,17 +28,14 @@ from airflow_coordination.streams.fleet import look_at
 from airflow_coordination.streams.kinesis import Stream
 from airflow_coordination.testing.clock import FakeClock
 from benchmarks.dynamodb.data_prepper import make_table
-from benchmarks.dynamodb.requests import Requests, Tally
-from tests.integration.dynamodb.budgets import BUDGETS, OWNER, Budget, Place, joined, some_held
+from benchmarks.dynamodb.requests import Requests
 from tests.integration.dynamodb.engine import Engine
+from tests.sent.place import OWNER, Place, joined, some_held, started
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "dynamodb-budgets.md"
 INDEX = "source-status"
 ENDINGS, PAYLOAD = 3, 360
 """A renewal costs one unit up to so many endings, or bytes of payload; as the page says."""
-EMULATORS_FACTOR = 2
-"""DynamoDB Local reports four units for an item of a transaction that changes the index, too; Amazon bills two."""
-
 NATIVE = pytest.param(("local", "native"), id="native", marks=pytest.mark.dynamodb)
 THEIRS = pytest.param(("local", "theirs"), id="data_prepper", marks=pytest.mark.dynamodb)
 MOTO = pytest.param(("moto", "native"), id="moto")
@@ -54,24 +50,13 @@ class Counted:
     engine: Engine
     requests: Requests
     table: str
-    layout: str
     clock: FakeClock
     numbers: Iterator[int]
 
     def place(self) -> Place:
         """Return a process that has started, and a source of its own."""
-        place = Place(self.engine.store(self.table, self.clock), self.clock, f"flights-{next(self.numbers):04}")
-        assert place.c.get_next_partition() is None  # it has looked for another writer, and for a pause
-        place.store.create(Create(source=f"{place.c.source}|PARTITION", op="0" * 24, partitions=()))  # and at all of it
-        return place
-
-    def run(self, budget: Budget) -> Tally:
-        """Do what a line of the table is about."""
-        steps = budget.steps(self.place())
-        next(steps)
-        with self.requests.counted() as tally:
-            next(steps, None)
-        return tally
+        store = self.engine.store(self.table, self.clock)
+        return started(store, self.clock, f"flights-{next(self.numbers):04}")
 
 
 @pytest.fixture(scope="module", params=[NATIVE, THEIRS, MOTO])
@@ -85,35 +70,8 @@ def counted(request: pytest.FixtureRequest) -> Iterator[Counted]:
         if layout == "theirs":
             make_table(client, table)
         engine.store(table).setup()
-        yield Counted(engine, Requests(client, capacity=True), table, layout, FakeClock(), count())
+        yield Counted(engine, Requests(client, capacity=True), table, FakeClock(), count())
         engine.delete(table)
-
-
-each_budget = pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.steps.__name__)
-
-
-@each_budget
-@pytest.mark.parametrize("counted", [MOTO], indirect=True)
-def test_an_operation_sends(budget: Budget, counted: Counted) -> None:
-    assert counted.run(budget).sent == budget.requests
-
-
-@each_budget
-@on_local
-def test_an_operation_sends_and_writes(budget: Budget, counted: Counted) -> None:
-    tally = counted.run(budget)
-    factor = EMULATORS_FACTOR if tally.sent["TransactWriteItems"] and tally.written[INDEX] else 1
-    written = tally.written["table"] / factor, tally.written[INDEX] / factor
-    expected = budget.native if counted.layout == "native" else budget.theirs
-    assert (tally.sent, written) == (budget.requests, expected)
-
-
-def test_a_process_starts_with_one_read(counted: Counted) -> None:
-    store = counted.engine.store(counted.table)
-    with counted.requests.counted() as tally:
-        assert store.store_id
-        assert store.now()
-    assert tally.sent == Counter(GetItem=1)
 
 
 def test_counting_reads_the_source_once_and_then_serves(counted: Counted) -> None:
@@ -290,6 +248,5 @@ def test_units_of_a_shard_in_a_minute(counted: Counted, seconds: int, renewals: 
 
 def test_the_page_says_the_same() -> None:
     text = PAGE.read_text()
-    assert "".join(budget.row() + "\n" for budget in BUDGETS) in text
     assert f"{ENDINGS} endings" in text
     assert f"{PAYLOAD} bytes" in text

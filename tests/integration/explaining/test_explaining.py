@@ -18,7 +18,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
-from tests.golden.tape import Tape, heard_by_psycopg
+from tests.sent.tape import Tape, heard_by_psycopg
 
 HOUR = timedelta(hours=1)
 MOST_ROWS = 1_100

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,7 +15,6 @@ from boto3.dynamodb.types import TypeDeserializer
 from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.testing.clock import START
 
-FOLDER = Path(__file__).parent
 _DESERIALIZER = TypeDeserializer()
 _PLACEHOLDER = re.compile(r"[#:][a-z]\d+")
 _CLAUSES = re.compile(r"(?<=,) (?=[a-z])| (?=ADD |REMOVE )| (?=AND |OR )")
@@ -50,16 +47,9 @@ class Tape:
         known = self._first.setdefault(text, self._heading)
         self.lines.append(text if known == self._heading else f"(as under: {known})")
 
-    def compare(self, name: str) -> None:
-        """Compare with the file ``name`` of this folder, or write it with ``WRITE_GOLDEN=1`` in the environment."""
-        text = "\n".join(self.lines).lstrip() + "\n"
-        file = FOLDER / name
-        if os.environ.get("WRITE_GOLDEN"):
-            file.write_text(text)
-        assert text.splitlines() == file.read_text().splitlines(), (
-            f"What is sent has changed. Look at it: WRITE_GOLDEN=1 .venv/bin/python -m pytest {FOLDER.name}; "
-            f"git diff tests/golden/{name}; then commit the file with the change"
-        )
+    def text(self) -> str:
+        """Return all of it."""
+        return "\n".join(self.lines).lstrip() + "\n"
 
 
 def _since_start(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""One walk through the whole protocol, the same on every engine: each step under a heading of its own.
+"""A walk through the rest of the protocol on one source, the same on every engine: each step has its own heading.
 
-What an engine is sent on the way is kept in this folder, so that a change of what is sent is seen by whoever makes it.
+What stands among the operations of the page is not counted here once more.
 """
 
 from __future__ import annotations
@@ -120,18 +120,15 @@ class Walk:
 
     def _acquire(self) -> Lease:
         [_, _, _, _, _, hint, *_] = self.step("list what is claimable", self.one.claimable)
-        _got(self.step("acquire by hint", self.one.get_next_partition, hint=hint))
+        _got(self.one.get_next_partition(hint=hint))
         _got(self.step("acquire by a hint that is used up", self.one.get_next_partition, hint=hint))
-        lease = _got(self.step("acquire", self.one.get_next_partition))
+        lease = _got(self.one.get_next_partition())
         self.one.complete(_got(self.step("complete and get the next", self.one.complete_and_get_next, lease)))
-        self.randomness.new_first = True
-        _got(self.step("acquire, new ones first", self.one.get_next_partition))
-        self.randomness.new_first = False
-        return _got(self.step("acquire by key", self.one.acquire_partition, "day-05"))
+        return _got(self.one.acquire_partition("day-05"))
 
     def _own(self, lease: Lease) -> None:
-        lease = self.step("renew", self.one.renew, lease)
-        lease = self.step("begin", self.one.begin, lease.key, lease.fence)
+        lease = self.one.renew(lease)
+        lease = self.one.begin(lease.key, lease.fence)
         lease = self.step("save", self.one.save_progress_state, lease, {"row": 1}, blocks=[CLEAN])
         _got(self.step("adopt", self._coordinator(2).adopt, lease.key, lease.fence))
         later = self._coordinator(3)
@@ -139,10 +136,12 @@ class Walk:
         self.step("complete, with blocks of two datasets", later.complete, lease, blocks=[RAW])
 
     def _end(self) -> None:
-        self.step("complete", self.one.complete, self.lease())
-        self.step("close", self.one.close, self.lease(), reopen_after=timedelta(minutes=5), state={"row": 2})
+        self.one.complete(self.lease())
+        self.step(
+            "close with a state", self.one.close, self.lease(), reopen_after=timedelta(minutes=5), state={"row": 2}
+        )
         self.step("fail", self.one.fail, self.lease(), "broken")
-        self.step("give up", self.one.give_up, self.lease())
+        self.one.give_up(self.lease())
         self.step("give up for a while", self.one.give_up, self.lease(), retry_after=timedelta(minutes=5))
 
     def _end_and_acquire(self) -> None:
@@ -225,7 +224,7 @@ class Walk:
         for status in PartitionStatus:
             self.step(f"page of {status}", self.store.page, SOURCE, status, "day", 5)
         self.step("page of parked", self.store.page, SOURCE, None, None, 5, parked=True)
-        self.step("page of CLOSED", self.store.page, SOURCE, PartitionStatus.CLOSED, None, 5, parked=False)
+        self.step("page of closed ones", self.store.page, SOURCE, PartitionStatus.CLOSED, None, 5, parked=False)
         self.step("counts", self.store.counts, SOURCE)
         self.step("outlook", self.store.outlook, SOURCE)
         self.step("heads", self.store.heads, SOURCE)
