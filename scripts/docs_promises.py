@@ -41,6 +41,7 @@ PROMISES = {
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) is done at least once after its acceptance, and never without it.",
     "S28": "A healthy lease is stolen only by who has asked for that very tenure, and after the time that it gave.",
+    "S29": "A payload is replaced only between a reset and the next acquisition: nobody works on another than its own.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",
     "L2": "A vanished owner's lease is reclaimed within lease + sweep + 5 seconds; a clean end frees it within 5"
     " seconds; a retry of the task takes over at once.",

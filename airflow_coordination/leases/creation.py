@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, cast
@@ -21,6 +22,7 @@ from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
 from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.refreshing import Outdated, Refresh
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import (
@@ -168,7 +170,29 @@ class Creation(Cleaning):
         created = self._settler.repeat("create partitions", lambda: self.store.create(write))
         if source_id is None:
             self._count(Metric.CREATED, created.created)
-        return created
+        return self._refreshed(write, created) if created.outdated else created
+
+    def _refreshed(self, write: Create, created: Created) -> Created:
+        """Give what was reset the payload that is offered now; what somebody has acquired meanwhile keeps its own."""
+        offered = {new.key: new for new in write.partitions}
+        seen = {old.key: self._refresh(write.source, old, offered[old.key]) for old in created.outdated}
+        refreshed = {key: now for key, now in seen.items() if now is not None}
+        same = {
+            key
+            for key, now in refreshed.items()
+            if (now.priority, now.parents) == (offered[key].priority, offered[key].parents)
+        }
+        changed = tuple(key for key in created.changed if key not in same)
+        return replace(created, changed=changed, refreshed=len(refreshed), outdated=())
+
+    def _refresh(self, source: str, old: Outdated, new: NewPartition) -> Partition | None:
+        """Return a partition with its new payload, ``None`` where somebody was faster; a lost answer is asked again."""
+        write = Refresh(
+            source=source, key=old.key, generation=old.generation, seen=old.payload_text, payload_text=new.payload_text
+        )
+        now = self._settler.repeat("refresh a payload", lambda: self.store.refresh(write)).partition
+        done = now is not None and now.last_op == old.generation and now.payload_text == new.payload_text
+        return now if done else None
 
     def _register_if_new(self) -> None:
         """Put the source into the store's registry, once, before its first partitions."""

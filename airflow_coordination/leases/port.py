@@ -11,6 +11,7 @@ from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -110,6 +111,12 @@ class PartitionStore(Protocol):
 
     def place(self, write: Place) -> Answer:
         """Give a partition that was just created the life that it had in another store, with its head records."""
+
+    def refresh(self, write: Refresh) -> Answer:
+        """Give a partition that was reset, and that nobody has held since, another payload; the answer shows it.
+
+        :meth:`create` finds them: :attr:`~.results.Created.outdated`.
+        """
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked.

@@ -9,6 +9,7 @@ from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.accounts import copied
 from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
+from airflow_coordination.leases.refreshing import Outdated
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,24 @@ class Created:
     :param existing: how many were there already, in whatever status.
     :param changed: keys among the first existing ones whose payload, priority or parents differ now; the stored
         ones stay.
+    :param refreshed: how many of the existing ones had been reset, and have now the payload that was given.
+    :param outdated: what a store has found that may be refreshed; empty where that was done.
     """
 
     created: int = 0
     existing: int = 0
     changed: tuple[str, ...] = ()
+    refreshed: int = 0
+    outdated: tuple[Outdated, ...] = ()
 
     def __add__(self, other: Created) -> Created:
-        changed = (self.changed + other.changed)[:100]
-        return Created(self.created + other.created, self.existing + other.existing, changed)
+        return Created(
+            self.created + other.created,
+            self.existing + other.existing,
+            (self.changed + other.changed)[:100],
+            self.refreshed + other.refreshed,
+            self.outdated + other.outdated,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.people_rules import acted, as_seen
 from airflow_coordination.leases.records import of_action, of_ending, of_output, of_tenure
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.rule import Changes, Rule, chained, ended, entered, expired, held, phantom
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, Rank
 from airflow_coordination.leases.writes import (
@@ -252,6 +253,20 @@ def _placed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {name: getattr(w.life, name) for name in MOVED} | {"updated_at": now}
 
 
+# The supplier's.
+
+
+def _refreshable(x: Algebra, p: Any, w: Any, _: Value) -> Condition:
+    """Return whether nothing has happened since the reset that was seen, or since its creation, but other refreshes."""
+    as_offered = x.without(p.payload_text) if w.seen is None else x.same(p.payload_text, w.seen)
+    reset = x.both(x.same(p.generation, w.generation), x.same(p.last_op, w.generation))
+    return x.both(x.without(p.deleted), x.same(p.status, UNASSIGNED), reset, as_offered)
+
+
+def _refreshed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {"payload_text": w.payload_text, "updated_at": now}
+
+
 ACQUIRE: Final = Rule(_acquirable, _started(Outcome.LOST), of_tenure, held_back=True)
 ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)
 RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)
@@ -267,6 +282,7 @@ RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
 ACT: Final = Rule(as_seen, acted, of_action)
 PLACE: Final = Rule(_untouched, _placed, of_output)
+REFRESH: Final = Rule(_refreshable, _refreshed)
 
 RULES: Final[dict[type, Rule]] = {
     AcquireNext: ACQUIRE,
@@ -281,6 +297,7 @@ RULES: Final[dict[type, Rule]] = {
     End: END,
     Act: ACT,
     Place: PLACE,
+    Refresh: REFRESH,
     ReleaseChild: RELEASE_CHILD,
 }
 """The rule of each write but creations and sweeps: a sweep is ``RECLAIM`` and ``REOPEN`` of what it finds."""

@@ -13,6 +13,8 @@ from typing import Any
 from airflow_coordination.leases import rules
 from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.refreshing import Outdated
+from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.rule import Rule
 from airflow_coordination.leases.rules import RECLAIM, REOPEN, RULES
 from airflow_coordination.leases.status import PartitionStatus
@@ -83,6 +85,16 @@ def due_at(partition: Partition) -> datetime | None:
         PartitionStatus.ASSIGNED: partition.ownership_timeout,
         PartitionStatus.COMPLETED: None,
     }[partition.status]
+
+
+def existing(stored: Partition, new: NewPartition) -> Created:
+    """Return what a partition counts as that was to be created and is there already."""
+    same = (stored.payload_text, stored.priority, stored.parents) == (new.payload_text, new.priority, new.parents)
+    was_reset = stored.last_op == stored.generation != stored.create_op
+    outdated: tuple[Outdated, ...] = ()
+    if was_reset and stored.status is PartitionStatus.UNASSIGNED and stored.payload_text != new.payload_text:
+        outdated = (Outdated(new.key, stored.generation, stored.payload_text),)
+    return Created(existing=1, changed=() if same else (new.key,), outdated=outdated)
 
 
 def is_new(existing: Partition | None, op: str) -> bool:

@@ -39,6 +39,7 @@ class Event(StrEnum):
     DELETE = "delete"
     CLEAN_UP = "clean up"
     PLACE = "place"
+    REFRESH = "refresh"
 
 
 State = PartitionStatus | None
@@ -68,6 +69,7 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.DELETE: {UNASSIGNED: (None,), ASSIGNED: (None,), CLOSED: (None,), COMPLETED: (None,)},
     Event.CLEAN_UP: {COMPLETED: (None,)},
     Event.PLACE: {UNASSIGNED: (UNASSIGNED, CLOSED, COMPLETED)},
+    Event.REFRESH: {UNASSIGNED: (UNASSIGNED,)},
 }
 """``TRANSITIONS[event][status before]`` = the possible statuses after."""
 

@@ -89,10 +89,12 @@ class CreatePartitionsOperator(TextFields):
             self.log.info("The supplier of source %s found nothing.", self.source)
         else:
             self.log.info("Source %s: %d partitions created, %d existed already.", self.source, created, existing)
+        if run.created.refreshed:
+            self.log.info("%d of them had been reset, and have the payload of now.", run.created.refreshed)
         if run.created.changed:
             self.log.warning(
                 "The supplier now gives another payload or priority for partitions that exist, for example %s. "
-                "What was stored first stays; to process one again, run `%s`.",
+                "What was stored first stays; to process one again, with the payload of now, run `%s`, then this task.",
                 ascii(run.created.changed[:10]),
                 typed(coordinator, "reset", run.created.changed[0]),
             )

@@ -21,6 +21,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.port import AUDITED
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
 from airflow_coordination.leases.settings import CREATE_PAGE
@@ -32,7 +33,6 @@ from airflow_coordination.leases.writes import (
     End,
     FencedWrite,
     KnownAcquisition,
-    NewPartition,
     Place,
     SetPause,
     Sweep,
@@ -160,13 +160,8 @@ class InMemoryStore:
                     source.ordinal += 1
                 mine = source.partitions[new.key].create_op == write.op and new.key not in seen
                 seen.add(new.key)
-                page += Created(created=1) if mine else self._existing(source.partitions[new.key], new)
+                page += Created(created=1) if mine else steps.existing(source.partitions[new.key], new)
             return page
-
-    @staticmethod
-    def _existing(stored: Partition, new: NewPartition) -> Created:
-        same = (stored.payload_text, stored.priority, stored.parents) == (new.payload_text, new.priority, new.parents)
-        return Created(existing=1, changed=() if same else (new.key,))
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -195,11 +190,11 @@ class InMemoryStore:
         """Apply an owner's write under its fence."""
         return self._one_step(write)
 
-    def _one_step(self, write: KnownAcquisition | FencedWrite | Act | Place) -> Answer:
+    def _one_step(self, write: KnownAcquisition | FencedWrite | Act | Place | Refresh) -> Answer:
         with self._step() as now:
             return self._apply(write, now)
 
-    def _apply(self, write: KnownAcquisition | FencedWrite | Act | Place, now: datetime) -> Answer:
+    def _apply(self, write: KnownAcquisition | FencedWrite | Act | Place | Refresh, now: datetime) -> Answer:
         source = self._source(write.source)
         partition = source.partitions.get(write.key)
         rule = RULES[type(write)]
@@ -237,6 +232,10 @@ class InMemoryStore:
 
     def place(self, write: Place) -> Answer:
         """Give a new partition the life that it had in another store."""
+        return self._one_step(write)
+
+    def refresh(self, write: Refresh) -> Answer:
+        """Give a partition that was reset, and that nobody has held since, another payload."""
         return self._one_step(write)
 
     def set_pause(self, write: SetPause) -> PauseAnswer:

@@ -12,6 +12,7 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.port import PartitionStore, counts_failures, holds_back, pause_holds_after
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -118,6 +119,9 @@ class ForwardingStore:
 
     def place(self, write: Place) -> Answer:  # noqa: D102
         return self.forward("place", lambda: self.store.place(write))
+
+    def refresh(self, write: Refresh) -> Answer:  # noqa: D102
+        return self.forward("refresh", lambda: self.store.refresh(write))
 
     def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
         return self.forward("set_pause", lambda: self.store.set_pause(write))

@@ -64,7 +64,8 @@ def granted(truth: Truth, m: Message, before: Item, after: Item, scenario: Scena
     limit = scenario.limit(m.by)
     loses = before.status == ASSIGNED and m.kind != "steal"
     lost = truth.lost + (bool(limit) and loses and driven(before))
-    return truth._replace(tenure=(after.token, after.nonce), promised=0, adopted=0, lost=lost, limit=limit), broken
+    truth = truth._replace(tenure=(after.token, after.nonce), promised=0, adopted=0, lost=lost, limit=limit, begun=True)
+    return truth, broken
 
 
 def driven(item: Item) -> bool:
@@ -159,6 +160,8 @@ def _moved(truth: Truth, m: Message, before: Item, after: Item) -> Seen:
         return Truth(life=truth.life), broken
     if m.kind == "place" and after.token <= before.token:
         return truth, f"S1: placed under token {after.token}, where {before.token} was given already"
+    if m.kind == "refresh":
+        return truth, "S29: another payload for what somebody has begun" if truth.begun else ""
     if m.kind == "reclaim" and truth.limit:
         return truth._replace(lost=truth.lost + driven(before)), ""
     return _acted(truth, m, before) if m.kind in PEOPLE else (truth, "")
@@ -169,7 +172,7 @@ def _acted(truth: Truth, m: Message, before: Item) -> Seen:
     if m.kind in ("reset", "reopen_parked"):
         truth = truth._replace(lost=0)
     if m.kind == "reset":
-        truth = truth._replace(path=(), closed=0, completions=0, retracted=False)
+        truth = truth._replace(path=(), closed=0, completions=0, retracted=False, begun=False)
     if m.kind == "retract":
         truth = truth._replace(path=(), retracted=True)
     wrong = f"people's {m.kind} applied to {before.status}, having seen {m.status}" if before.status != m.status else ""

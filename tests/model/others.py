@@ -105,6 +105,16 @@ def place(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
     return item._replace(status=UNASSIGNED, token=1, nonce="elsewhere", last_op="elsewhere", task=0, timeout=0)
 
 
+def refresh(item: Item, m: Message, due: bool, scenario: Scenario) -> Item | None:
+    """Give a partition that was reset, and that nobody has held since, another payload."""
+    rules = scenario.rules
+    as_reset = item.last_op == item.generation == m.generation or not rules.refresh_sees_reset
+    as_offered = (item.payload,) == m.saw or not rules.refresh_sees_payload
+    if item.status != UNASSIGNED or not as_reset or not as_offered:
+        return None
+    return item._replace(payload=m.op)
+
+
 def nothing(scenario: Scenario) -> Item:
     """Return an absent partition."""
     return Item(ring=(None,) * scenario.ring)
@@ -139,5 +149,6 @@ TABLE = {
     "delete": delete,
     "clean_up": clean_up,
     "place": place,
+    "refresh": refresh,
 }
 """Every operation by its name."""

@@ -54,6 +54,10 @@ class Rules:
     state_under_fence: bool = True
     place_needs_untouched: bool = True
     """Whether only what was just created gets the life of another store."""
+    refresh_sees_reset: bool = True
+    """Whether a payload is replaced only where nothing has happened since the reset that was seen."""
+    refresh_sees_payload: bool = True
+    """Whether that names the payload that was seen."""
     counts_of_one_generation: bool = True
     """Whether an owner adds only to totals of the generation that it works in."""
     passes_count_anew: bool = True

@@ -83,6 +83,8 @@ class Item(NamedTuple):
     """The mark: who has asked for it last, and the token of the tenure that was asked for; endings leave it there."""
     finished: bool = False
     """Of a tombstone: whether it was cleaned up, and not deleted."""
+    payload: str = ""
+    """The refresh that has given it its payload; empty for its creation."""
 
 
 class Head(NamedTuple):
@@ -198,6 +200,8 @@ class Truth(NamedTuple):
     adopted: int = 0
     retracted: bool = False
     """Whether a person took rows back that the progress stands for."""
+    begun: bool = False
+    """Whether somebody has acquired it since it was created or reset."""
     owed: tuple[int, ...] = ()
     """Parents that were unfinished when it was created, and have not finished since."""
 

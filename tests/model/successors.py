@@ -95,11 +95,19 @@ def others(state: State, part: int, item: Item, scenario: Scenario) -> Iterator[
         for kind in PEOPLE:
             if item.status in _FITS[kind] and may_send(state, kind, scenario) and _asked(state, kind, part, scenario):
                 yield _sent(*families.acted_as_seen(*sent_as_seen(state, kind, PERSON, part), item, scenario))
+        if _was_reset(item) and may_send(state, "refresh", scenario):
+            seen = {"generation": item.generation, "saw": (item.payload,)}
+            yield _sent(*sent(state, "refresh", LISTING, part, **seen))
     if not scenario.pages and may_send(state, "create", scenario) and cleaning.plans(state, part, scenario):
         yield _sent(*families.created_as_seen(*sent(state, "create", LISTING, part), scenario))
     driven = item.status == ASSIGNED and item.nonce.startswith("W0.")
     if scenario.watched and driven and may_send(state, "fail", scenario):
         yield _sent(*sent_as_seen(state, "fail", TASK, part))
+
+
+def _was_reset(item: Item) -> bool:
+    """Return whether a listing that offers it again finds that it was reset, and that nobody has held it since."""
+    return item.status == UNASSIGNED and item.last_op == item.generation != item.create_op
 
 
 def _asked(state: State, kind: str, part: int, scenario: Scenario) -> bool:

@@ -26,6 +26,8 @@ def names(m: Message) -> str:
         return f"(fence {m.token}-{m.nonce})"
     if m.kind in PEOPLE or m.kind in ("reclaim", "reopen") or m.kind in ACQUISITIONS - {"acquire_query"}:
         return f"(saw {m.status}, fence {m.token}-{m.nonce}, last op {m.prev})"
+    if m.kind == "refresh":
+        return f"(saw generation {m.generation}, payload of {m.saw[0] or 'the creation'})"
     if m.kind == HEAL:
         return f"(partition {m.part}, of creation {m.prev or 'any'}, need not wait for {m.since})"
     if m.kind == CLEAR:

@@ -21,6 +21,7 @@ from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
@@ -120,7 +121,7 @@ class Machine(RuleBasedStateMachine):
         self.number = 0
         self.seen: dict[str, list[Partition]] = {key: [] for key in KEYS}
         self.now: dict[str, Partition | None] = dict.fromkeys(KEYS)
-        self.sent: list[Write | Create | Act | Sweep] = []
+        self.sent: list[Write | Create | Act | Refresh | Sweep] = []
         self.fences: dict[str, list[Fence]] = {key: [] for key in KEYS}
         self.closes = dict.fromkeys(KEYS, 0)
         self.left: dict[str, str] = {}
@@ -391,6 +392,13 @@ class Machine(RuleBasedStateMachine):
                 Act(source=self.source, key=key, op=self.op(), action=action, seen=seen, by="ana", why="because")
             )
 
+    @rule(key=keys, age=ages, late=ages, payload=st.sampled_from([None, 1, 2]))
+    def refresh(self, key: str, age: int, late: int, payload: int | None) -> None:
+        if (seen := self.view(key, age)) and (generation := self.view(key, late)):
+            text = encode_payload({"n": payload} if payload else None)
+            where = {"source": self.source, "key": key, "generation": generation.generation}
+            self._send(Refresh(**where, seen=seen.payload_text, payload_text=text))
+
     @rule(paused=st.sampled_from([True, *4 * [False]]), age=ages)
     def pause_or_resume(self, paused: bool, age: int) -> None:
         seen = self.pauses[-1 - min(age, len(self.pauses) - 1)]
@@ -410,9 +418,10 @@ class Machine(RuleBasedStateMachine):
 
     def _answered_from_memory(self, write: Create) -> bool:
         """Return whether a store may know the answer from the first time, where the reference looks and creates."""
-        return not self.exactly and any(seen.deleted for new in write.partitions for seen in self.seen[new.key])
+        known = (seen for new in write.partitions for seen in self.seen[new.key])
+        return not self.exactly and any(seen.deleted or seen.generation != seen.create_op for seen in known)
 
-    def _send(self, write: Write | Create | Act | Sweep) -> None:
+    def _send(self, write: Write | Create | Act | Refresh | Sweep) -> None:
         self.sent.append(write)
         if isinstance(write, Create):
             self.ask(lambda store: store.create(write))
@@ -423,6 +432,9 @@ class Machine(RuleBasedStateMachine):
         elif isinstance(write, Act):
             self.answer(lambda store: store.act(write), shows=True)
             self.observe(Event[write.action.name])
+        elif isinstance(write, Refresh):
+            self.answer(lambda store: store.refresh(write), shows=True)
+            self.observe(Event.REFRESH)
         elif isinstance(write, AcquireHinted | Retake | Steal):
             self.answer(lambda store: store.acquire(write), shows=True)
             self.observe(event_of(write))

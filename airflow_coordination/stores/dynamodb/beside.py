@@ -1,4 +1,4 @@
-"""The part of the store that has what lies beside the partitions: head records, follow-ups, people's actions."""
+"""The part of the store that has what lies beside the partitions: head records, ended tenures, follow-ups, actions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.dynamodb import follow_ups, heads, records
 from airflow_coordination.stores.dynamodb.children import Children
@@ -39,6 +40,11 @@ class Beside(ABC):
         """Return head records by key in byte order, then by dataset."""
         self._ready()
         return heads.heads(self.table, source, dataset, key, after, limit, after_dataset)
+
+    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
+        """Return the newest tenures that have ended, the newest first; none without ``history_retention``."""
+        self._ready()
+        return self._partitions.history.rows(source, key, limit)
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
         """Return notes of what follows endings, by key in byte order, then by token and operation."""

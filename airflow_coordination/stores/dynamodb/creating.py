@@ -183,9 +183,7 @@ def _found(existing: Partition, new: NewPartition, op: str) -> Created:
     """Return what an existing partition counts as: a repetition of its own creation counts as that."""
     if existing.create_op == op:
         return Created(created=1)
-    stored = (existing.payload_text, existing.priority, existing.parents)
-    same = stored == (new.payload_text, new.priority, new.parents)
-    return Created(existing=1, changed=() if same else (new.key,))
+    return steps.existing(existing, new)
 
 
 def _families(todo: Sequence[tuple[NewPartition, int]]) -> list[list[tuple[NewPartition, int]]]:

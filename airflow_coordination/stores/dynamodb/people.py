@@ -1,20 +1,23 @@
-"""What people do, each in one transaction with its records."""
+"""What people do, each in one transaction with its records, and what suppliers do to what people have reset."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
 
+from boto3.dynamodb.conditions import Attr
+
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.blocks import dump_blocks
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.rules import ACT, PLACE
 from airflow_coordination.leases.writes import Act, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change
 from airflow_coordination.stores.dynamodb.children import Children
-from airflow_coordination.stores.dynamodb.items import ACCOUNTING, PROGRESS, STAGED, as_kept
+from airflow_coordination.stores.dynamodb.items import ACCOUNTING, PROGRESS, STAGED, as_kept, attribute_of
 from airflow_coordination.stores.dynamodb.large_values import stored
 from airflow_coordination.stores.dynamodb.limits import check_together
 from airflow_coordination.stores.dynamodb.partitions import Partitions
@@ -66,3 +69,17 @@ def place(partitions: Partitions, write: Place) -> Answer:
     change = Change(bare.sets | sets, bare.condition)
     refusal = partitions.change(call, write.source, write.key, change, others)
     return Answer(True) if refusal is None else Answer(False, partitions.refused(call, refusal))
+
+
+def refresh(partitions: Partitions, write: Refresh) -> Answer:
+    """Give a partition that was reset another payload: its last operation is a condition, and so is its payload."""
+    call, at = Call("refresh", write.key), partitions.moment()
+    seen = partitions.get(call, write.source, write.key)
+    after = seen and steps.step(write, seen, at.now)
+    if seen is None or after is None:
+        return Answer(False, seen)
+    payload = Attr(attribute_of("payload_text"))
+    same = payload.not_exists() if write.seen is None else payload.eq(write.seen)
+    bare = changes.replace(seen, after, at)
+    refusal = partitions.change(call, write.source, write.key, Change(bare.sets, bare.condition & same))
+    return Answer(True, as_kept(after)) if refusal is None else Answer(False, partitions.refused(call, refusal))

@@ -14,8 +14,8 @@ from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
 from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
 from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
@@ -275,6 +275,11 @@ class DynamoDBStore(Beside):
             self._counting.moved(write.source, UNASSIGNED, write.life.status)
         return answer
 
+    def refresh(self, write: Refresh) -> Answer:
+        """Give a partition that was reset, and that nobody has held since, another payload."""
+        self._ready()
+        return people.refresh(self._partitions, write)
+
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
         self._ready()
@@ -339,8 +344,3 @@ class DynamoDBStore(Beside):
         """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
         self._ready()
         return replace(self._looking.outlook(source), pause=self.pause(source))
-
-    def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
-        """Return the newest tenures that have ended, the newest first; none without ``history_retention``."""
-        self._ready()
-        return self._partitions.history.rows(source, key, limit)

@@ -24,6 +24,7 @@ from airflow_coordination.leases.records import (
     Record,
     TenureEnded,
 )
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
@@ -214,6 +215,12 @@ def place(write: Place) -> dict[str, Any]:
         "due_at": None if timed is None else due,
         "position": None if life.rank is Rank.NEW else times["available_at"],
     }
+
+
+def refresh(write: Refresh) -> dict[str, Any]:
+    """Return the parameters of another payload."""
+    texts = {"payload": write.payload_text} | ({} if write.seen is None else {"seen_payload": write.seen})
+    return {"source": write.source, "key": write.key, "generation": write.generation, **texts}
 
 
 def _moment(at: datetime | None) -> int | None:

@@ -10,7 +10,8 @@ from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.follow_up import Forget
 from airflow_coordination.leases.people_rules import GOES
 from airflow_coordination.leases.records import Record, of_forgetting, of_pause
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, RETAKE, STEAL
+from airflow_coordination.leases.refreshing import Refresh
+from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, REFRESH, RETAKE, STEAL
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -94,6 +95,11 @@ def ending(write: End, *, releases: bool = False) -> Step:
 def placement(write: Place) -> Step:
     """Return the step that gives a new partition the life that it had in another store."""
     return Step(placing.place, {}, given.place(write), tuple(PLACE.records(write)))
+
+
+def refreshing(write: Refresh) -> Step:
+    """Return the step that gives a partition which was reset another payload."""
+    return Step(placing.refresh, {"bare": write.seen is None}, given.refresh(write), tuple(REFRESH.records(write)))
 
 
 def setting_pause(write: SetPause) -> Step:

@@ -14,6 +14,7 @@ from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsErro
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
+from airflow_coordination.leases.refreshing import Outdated, Refresh
 from airflow_coordination.leases.results import Created, Swept
 from airflow_coordination.leases.settings import CREATE_PAGE
 from airflow_coordination.leases.status import PartitionStatus
@@ -54,6 +55,7 @@ from airflow_coordination.stores.sql.steps import (
     forgetting,
     placement,
     reclaiming,
+    refreshing,
     setting_pause,
 )
 from airflow_coordination.stores.sql.thinning import Thinning
@@ -133,10 +135,13 @@ class SqlStore(SqlReading):
         if made == len(page):
             return Created(created=made, existing=repeats)
         try:
-            mine, changed = self.compare_page(Call("compare partitions", writes=False), write, page)
+            call = Call("compare partitions", writes=False)
+            mine, changed = self.compare_page(call, write, page)
+            found = self.reset_of_page(call, write, page) if changed else ()
         except StoreUnavailableError as error:  # the page itself is written
             raise OutcomeUnknownError("create partitions", error.reason) from error
-        return Created(created=mine, existing=len(write.partitions) - mine, changed=changed)
+        outdated = tuple(Outdated(*row) for row in found)
+        return Created(created=mine, existing=len(write.partitions) - mine, changed=changed, outdated=outdated)
 
     @abstractmethod
     def insert_page(self, call: Call, write: Create, page: list[NewPartition]) -> int:
@@ -152,6 +157,10 @@ class SqlStore(SqlReading):
     @abstractmethod
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Return how many of ``page`` this very operation made, and which of the others differ from what is stored."""
+
+    @abstractmethod
+    def reset_of_page(self, call: Call, write: Create, page: list[NewPartition]) -> Rows:
+        """Return key, generation and payload of those that were reset, not held since, and have another payload."""
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -270,6 +279,11 @@ class SqlStore(SqlReading):
         """Give a new partition the life that it had in another store."""
         rows = self.carry_out(Call("place", write.key), placement(write))
         return Answer(True) if rows else self.refusal(write.source, write.key)
+
+    def refresh(self, write: Refresh) -> Answer:
+        """Give a partition that was reset, and that nobody has held since, another payload."""
+        rows = self.carry_out(Call("refresh", write.key), refreshing(write))
+        return Answer(True, partition_of(rows[0])) if rows else self.refusal(write.source, write.key)
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same step."""

@@ -29,6 +29,7 @@ from airflow_coordination.testing.conformance.pausing import Pausing
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.placing import Placing
 from airflow_coordination.testing.conformance.reading import Reading
+from airflow_coordination.testing.conformance.refreshing import Refreshing
 from airflow_coordination.testing.conformance.retracting import Retracting
 from airflow_coordination.testing.conformance.sweeping import Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure
@@ -59,6 +60,7 @@ class StoreConformance(
     Pausing,
     Braking,
     Placing,
+    Refreshing,
     Fused,
     Hostile,
     Coordinating,

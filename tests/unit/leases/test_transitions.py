@@ -12,6 +12,7 @@ import pytest
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import PEOPLE, TRANSITIONS, Event, State, allowed, diagram
 from airflow_coordination.leases.writes import (
@@ -49,7 +50,16 @@ _STATES: list[tuple[State, Partition | None]] = [
         (
             status,
             Partition(
-                source="s", key="k", status=status, token=1, nonce="n", last_op="n", priority=0, confirmed=True, **more
+                source="s",
+                key="k",
+                status=status,
+                token=1,
+                nonce="n",
+                last_op="n",
+                generation="n",
+                priority=0,
+                confirmed=True,
+                **more,
             ),
         )
         for status, more in (
@@ -75,19 +85,20 @@ def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partitio
     """Yield what may cause an event to a partition that was seen so."""
     base = {"source": "s", "key": "k"}
     fence, tenancy = Fence(1, "n"), Tenancy(op="op", owner=LATER, timeout=HOUR, max_lost_leases=2)
-    owners: dict[Event, Any] = {
+    writes: dict[Event, Any] = {
         Event.ACQUIRE: AcquireHinted(**base, token=1, tenancy=tenancy),
         Event.RETAKE: Retake(**base, token=1, last_op="n", tenancy=tenancy),
         Event.ADOPT: Adopt(**base, fence=fence, owner=LATER),
         Event.BEGIN: Begin(**base, fence=fence, op="op", timeout=HOUR),
         Event.RENEW: Renew(**base, fence=fence, timeout=HOUR),
         Event.ASK: Ask(**base, fence=fence, by=LATER.text, patience=HOUR),
+        Event.REFRESH: Refresh(**base, generation="n", seen=None, payload_text="{}"),
         Event.SAVE: Save(**base, fence=fence, op="op", prev="n", progress_text=None, staged=(), timeout=HOUR),
     }
     sweep = Sweep(source="s", op="op", limit=1, max_lost_leases=2)
     sweeps = {Event.RECLAIM: steps.reclaim, Event.SWEEP_REOPEN: steps.reopen}
-    if event in owners:
-        yield lambda partition: steps.step(owners[event], partition, START)
+    if event in writes:
+        yield lambda partition: steps.step(writes[event], partition, START)
     elif event is Event.STEAL:
         yield _stolen
     elif event in sweeps:

@@ -100,3 +100,14 @@ def compare_page(dialect: Dialect) -> str:
         SELECT (SELECT sum(mine) FROM found), key FROM (SELECT NULL AS key, -1 AS place UNION ALL
             SELECT * FROM (SELECT key, place FROM found WHERE mine = 0 AND differs = 1 ORDER BY place LIMIT 100)
             AS differing) AS answer ORDER BY place"""
+
+
+def reset_of_page(dialect: Dialect) -> str:
+    """Return the statement that tells which of a page were reset, held by nobody since, and have another payload."""
+    other = "IS DISTINCT FROM" if dialect.locks else "IS NOT"
+    was_reset = "p.last_op = p.generation AND p.generation <> p.create_op"
+    return f"""WITH {given_page(dialect)}
+        SELECT given.key, p.generation, p.payload FROM given
+        JOIN {PARTITIONS} AS p ON p.source_identifier = :source AND p.source_partition_key = given.key
+        WHERE p.deleted = 0 AND p.source_partition_status = 'UNASSIGNED' AND {was_reset}
+        AND p.payload {other} given.payload ORDER BY given.place"""

@@ -84,3 +84,8 @@ def act(action: Action, *, held: bool, awaited: bool = False) -> Any:
     stamp = ":awaited_op" if awaited else None
     seen = SimpleNamespace(status=status, token=":token", nonce=":nonce", last_op=":seen_op", awaited_op=stamp)
     return SimpleNamespace(action=action, op=":op", seen=seen)
+
+
+def refresh_of(*, bare: bool) -> Any:
+    """Return what stands for another payload of a partition that was seen ``bare``, or with one."""
+    return SimpleNamespace(generation=":generation", payload_text=":payload", seen=None if bare else ":seen_payload")
