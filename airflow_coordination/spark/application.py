@@ -259,7 +259,10 @@ def _exit_code(endings: list[Ended]) -> int:
     if Outcome.LOST in outcomes:
         return EXIT_LOST
     finished = {ended.key for ended in endings if ended.outcome in (Outcome.COMPLETED, Outcome.CLOSED)}
-    cut_short = any(ended.cut and ended.key not in finished for ended in endings)
+    given_up = [
+        ended for ended in endings if ended.outcome is Outcome.GIVEN_UP
+    ]  # another's work, if it was handed over
+    cut_short = any(ended.cut and ended.key not in finished for ended in given_up)
     return EXIT_FAILED if Outcome.FAILED in outcomes or cut_short else 0
 
 

@@ -117,6 +117,9 @@ def test_d14_what_a_function_gives_up_is_no_error(drained):
         ([("a", Outcome.GIVEN_UP, True), ("a", Outcome.COMPLETED, False)], 0),
         ([("a", Outcome.GIVEN_UP, True), ("b", Outcome.COMPLETED, False)], 1),
         ([("a", Outcome.GIVEN_UP, False)], 0),
+        ([("a", Outcome.HANDED_OVER, True)], 0),
+        ([("a", Outcome.STOLEN, True)], 0),
+        ([("a", Outcome.HANDED_OVER, True), ("b", Outcome.GIVEN_UP, True)], 1),
     ],
 )
 def test_d14_a_driver_whose_work_was_cut_short_does_not_end_as_if_it_were_done(outcomes, code):
