@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,8 +12,11 @@ import pytest
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb.client import make_client
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.upgrade.old_worker import Old
-from tests.integration.upgrade.previous_version import previous_version
+from tests.integration.upgrade.frozen_packages import BEFORE, FIRST
+from tests.integration.upgrade.old_worker import Old, OldProcess
+
+Starts = Callable[[str], Old]
+"""Starts a worker of older code on a store."""
 
 PLACES = [
     "sqlite_url",
@@ -46,14 +49,37 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def migrated_url(url: str, yesterday: Path) -> str:
+def migrated_url(url: str, first: Starts) -> str:
     """URL of a store that code of schema 1 has set up, migrated."""
-    Old(yesterday, url).does("setup")
+    first(url).does("setup")
     open_store(url).setup()
     return url
 
 
 @pytest.fixture(scope="session")
-def yesterday(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Directory of the package of schema 1."""
-    return previous_version(tmp_path_factory.mktemp("previous"))
+def before_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of the package of the version before."""
+    return BEFORE.unpack(tmp_path_factory.mktemp("before"))
+
+
+@pytest.fixture(scope="session")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
+    """Start workers of schema 1."""
+    with old_workers(FIRST.unpack(tmp_path_factory.mktemp("first"))) as starts:
+        yield starts
+
+
+@pytest.fixture(scope="session")
+def before(before_package: Path) -> Iterator[Starts]:
+    """Start workers of the version before."""
+    with old_workers(before_package) as starts:
+        yield starts
+
+
+@contextmanager
+def old_workers(package: Path) -> Iterator[Starts]:
+    process = OldProcess(package, package / "complaints")
+    try:
+        yield process.worker
+    finally:
+        process.end()

@@ -1,55 +1,84 @@
-"""A worker of schema 1."""
+"""Workers of older code, in a process of their own."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from tests.integration.upgrade.processes import environment
 
-_OLD = """
-import json, sys
-from datetime import timedelta
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores import open_store
-store = open_store(sys.argv[1])
-what = sys.argv[2]
-if what == "setup":
-    store.setup()
-lease_of = {"ownership_timeout": timedelta(hours=1), "max_lost_leases": 7}
-one = SourceCoordinator(store, "flights", "old/dag/run/task/0/1", **lease_of)
-if what == "create":
-    one.create_partitions(["k"])
-if what == "reset":
-    one.reset(sys.argv[3] if len(sys.argv) > 3 else "k", "ana", "again")
-if what == "drain":
-    done = []
-    while (lease := one.get_next_partition()) is not None:
-        one.complete(lease)
-        done.append(lease.key)
-    print(json.dumps(done))
-if what == "retake":
-    lease = SourceCoordinator(store, "flights", sys.argv[3], **lease_of).retake("k")
-    print(json.dumps(str(lease.fence)))
-if what == "acquire":
-    lease = one.renew(one.get_next_partition())
-    print(json.dumps(str(lease.fence)))
-"""
+CALLS = Path(__file__).parent / "old_calls.py"
+
+
+class OldCodeRefused(Exception):
+    """Older code raised an error of its own: its class and text."""
+
+
+class OldProcess:
+    """A process in which the package of a directory runs, and no other.
+
+    :param package: the directory.
+    :param complaints: the file for what it writes to standard error.
+    :ivar schema: the schema that its code writes.
+    """
+
+    def __init__(self, package: Path, complaints: Path) -> None:
+        self._complaints, self._numbers = complaints, count()
+        with complaints.open("w") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, str(CALLS)],
+                env=environment(package), cwd=package, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
+            )  # fmt: skip
+        file, self.schema = self._answer()
+        assert Path(file).is_relative_to(package)
+
+    def worker(self, url: str) -> Old:
+        """Return a worker on a store."""
+        return Old(self, next(self._numbers), url)
+
+    def call(self, *said: object) -> Any:
+        """Say something, and return the answer.
+
+        :raises OldCodeRefused: when older code raises an error of its own.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(said) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, self._complaints.read_text()
+        said = json.loads(line)
+        if "refused" in said:
+            raise OldCodeRefused(said["refused"])
+        assert "broken" not in said, said["broken"]
+        return said["answer"]
+
+    def end(self) -> None:
+        """Let it end."""
+        self._process.communicate()
 
 
 class Old:
-    """Calls of a worker of schema 1, each in a process of its own."""
+    """A worker of older code, which looks at its store's schema with its first call.
 
-    def __init__(self, package: Path, url: str) -> None:
-        self._package, self._url = package, url
+    :param process: where it works.
+    :param number: which worker of that process it is.
+    """
 
-    def does(self, *what: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", _OLD, self._url, *what],
-            env=environment(self._package), cwd=self._package, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) if done.stdout else None
+    def __init__(self, process: OldProcess, number: int, url: str) -> None:
+        self._process, self._number, self._url = process, number, url
+
+    def does(self, what: str, *given: object) -> Any:
+        """Let it make one call, of those in ``old_calls.py``, and return its answer.
+
+        :raises OldCodeRefused: when that code raises an error of its own.
+        """
+        return self._process.call(self._number, self._url, what, given)

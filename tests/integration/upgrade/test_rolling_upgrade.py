@@ -1,4 +1,4 @@
-"""Promise S16 under load: the code of today and that of the next schema on one store, migrated in between."""
+"""Promise S16 under load: neighbouring versions on one store, migrated in between: before and today, today and next."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
+from tests.integration.upgrade.conftest import PLACES, Starts
+from tests.integration.upgrade.frozen_packages import BEFORE
 from tests.integration.upgrade.next_version import NEXT, TOUCHED, next_version
 from tests.integration.upgrade.processes import Versions, Worker
 from tests.integration.upgrade.worker import PASSES, SOURCE
@@ -21,6 +23,9 @@ from tests.integration.upgrade.worker import PASSES, SOURCE
 pytestmark = pytest.mark.slow
 
 TODAY = Path(airflow_coordination.__file__).parent.parent
+SQLITE, *SERVERS = PLACES
+LONG = pytest.mark.long
+"""The version before shows it there in ``make test``, with code that nobody has made up."""
 LOAD = 20
 """How many passes a worker makes before anything else happens."""
 
@@ -37,6 +42,9 @@ def versions(url: str, tmp_path: Path) -> Iterator[Versions]:
         yield Versions(url, tmp_path, stack)
 
 
+@pytest.mark.parametrize(
+    "url", [SQLITE, *(pytest.param(*each.values, marks=[*each.marks, LONG]) for each in SERVERS)], indirect=True
+)
 def test_s16_neighbours_work_on_one_store_that_is_migrated_under_load(versions: Versions, tomorrow: Path) -> None:
     store = open_store(versions.url)
     store.setup()
@@ -59,6 +67,26 @@ def test_s16_neighbours_work_on_one_store_that_is_migrated_under_load(versions: 
     check_all_done(store, [event for worker in everybody for event in worker.events])
     assert saved_by(new).isdisjoint({None})
     assert saved_by(old) == saved_by(late) == {None}
+
+
+def test_s16_the_version_before_and_this_one_work_on_one_store_that_is_migrated_under_load(
+    versions: Versions, before: Starts, before_package: Path
+) -> None:
+    before(versions.url).does("setup")
+    old = versions.start(before_package)
+    old.until("worked", LOAD)
+    store = open_store(versions.url)
+    assert old.events[0]["store"] in versions.migrate(TODAY)
+    new, late = versions.start(TODAY), versions.start(before_package)
+    for worker in (new, late):
+        worker.until("worked", LOAD)
+    new.until("worked", versions=[BEFORE.schema, SCHEMA_VERSION])
+    old.until("worked", versions=[SCHEMA_VERSION, BEFORE.schema])
+    versions.stop.touch()
+    everybody = [old, new, late]
+    assert [worker.ended()["refusals"] for worker in everybody] == [0, 0, 0]
+    assert {worker.events[0]["store"] for worker in everybody} == {store.store_id}
+    check_all_done(store, [event for worker in everybody for event in worker.events])
 
 
 def test_a_field_more_takes_six_files() -> None:
