@@ -133,6 +133,10 @@ counted: .venv/ready
 accept: counted ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs
 	@$(RUN) python scripts/accept.py
 
+.PHONY: docs
+docs: .venv/ready ## Build the pages that are not kept: the Python reference, and the promises with their tests
+	@$(BIN)/python scripts/docs_build.py
+
 AGAINST ?=
 
 .PHONY: sent

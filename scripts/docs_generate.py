@@ -24,13 +24,11 @@ from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
 from scripts.docs_limits import LIMITS, TIMERS, Constant
-from scripts.docs_promises import PARTLY, PROMISES, proofs
-from scripts.docs_python import reference
+from scripts.docs_promises import PROMISES
 from tests.sent.operations import OPERATIONS
 from tests.sent.table import read
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs", "streams")
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)
 
 
@@ -199,33 +197,6 @@ def promises() -> str:
     return table("", "promise", rows=PROMISES.items())
 
 
-def promises_with_tests() -> str:
-    """Return each promise with the number of tests that are named after it, which are listed below."""
-    tests = {promise: sum(map(len, files.values())) for promise, files in proofs().items()}
-    rows = [
-        (f"[{promise}](#{promise.lower()})", f"{text} {PARTLY.get(promise, '')}".strip(), str(tests.get(promise, 0)))
-        for promise, text in PROMISES.items()
-    ]
-    return table("", "promise", "tests", rows=rows)
-
-
-def tests_of_promises() -> str:
-    """Return the tests of each promise, by file."""
-    return "\n".join(_tests_of(promise, files) for promise, files in _in_order(proofs()))
-
-
-def _in_order(found: dict[str, dict[Path, list[str]]]) -> Iterator[tuple[str, dict[Path, list[str]]]]:
-    return ((promise, found[promise]) for promise in PROMISES if promise in found)
-
-
-def _tests_of(promise: str, files: dict[Path, list[str]]) -> str:
-    lines = [f"### {promise}\n\n"]
-    for file, tests in files.items():
-        name = file.relative_to(ROOT)
-        lines += [f"* [{name}](../../{name})\n", *(f"  * `{test}`\n" for test in tests)]
-    return "".join(lines)
-
-
 def what_is_sent() -> str:
     """Return what the operations of a page of DynamoDB cost, as they were counted."""
     rows, columns = read(), ("DynamoDB", "DynamoDB, KiB", "read", "written", "written, theirs")
@@ -255,9 +226,6 @@ WRITERS: dict[str, Callable[[], str]] = {
     "remedies": remedies,
     "what is sent": what_is_sent,
     "promises": promises,
-    "promises with tests": promises_with_tests,
-    "tests of promises": tests_of_promises,
-    **{f"python {room}": reference(room) for room in REFERENCE},
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

@@ -26,7 +26,9 @@ def reference(room: str) -> Callable[[], str]:
         errors = [name for name, value in public.items() if inspect.isclass(value) and issubclass(value, Exception)]
         sections = [_section(name, value) for name, value in public.items() if name not in errors]
         if errors:
-            sections.append(f"And the [errors](errors.md) {', '.join(f'`{name}`' for name in errors)}.\n")
+            sections.append(
+                f"And the [errors](../../docs/reference/errors.md) {', '.join(f'`{name}`' for name in errors)}.\n"
+            )
         return re.sub(r"\n{3,}", "\n\n", "\n".join(sections)).rstrip("\n") + "\n"
 
     return write

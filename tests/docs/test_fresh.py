@@ -14,6 +14,7 @@ from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentEr
 from airflow_coordination.follow_ups import FollowUpError
 from airflow_coordination.leases import CoordinationError, Metric
 from airflow_coordination.streams.lineage import InconsistentListingError
+from scripts.docs_build import python
 from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
 from scripts.docs_limits import INNER, LIMITS, TIMERS
 from tests.docs.pages import PAGES
@@ -80,7 +81,7 @@ def test_every_metric_is_explained():
 
 def test_every_public_name_of_the_top_is_documented():
     """A name that no page mentions is a name that nobody finds."""
-    text = "".join(page.read_text() for page in PAGES)
+    text = "".join([*(page.read_text() for page in PAGES), python()])
     assert [name for name in airflow_coordination.__all__ if name not in text] == []
     assert inspect.getdoc(airflow_coordination)
 

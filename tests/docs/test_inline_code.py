@@ -82,15 +82,17 @@ def unknown_arguments(nodes: list[ast.AST], names: dict[str, object]) -> Iterato
             yield from (f"{node.func.id}({each.arg}=)" for each in node.keywords if each.arg not in {*taken, None})
 
 
+def wrong_code(text: str) -> Iterator[str]:
+    """Yield what the code in the text of a page names, and what there is not."""
+    for code in INLINE.findall(FENCED.sub("", text)):
+        nodes = parsed(code)
+        yield from (*unknown_attributes(nodes), *unknown_arguments(nodes, public_names()))
+
+
 @pytest.mark.parametrize("page", PAGES_TODAY, ids=label)
 def test_source_s7_inline_code_names_what_there_is(page) -> None:
     """S7: the page on Kafka named ``lease.key``, which does not exist."""
-    names = public_names()
-    wrong = []
-    for code in INLINE.findall(FENCED.sub("", page.read_text())):
-        nodes = parsed(code)
-        wrong += [*unknown_attributes(nodes), *unknown_arguments(nodes, names)]
-    assert wrong == []
+    assert list(wrong_code(page.read_text())) == []
 
 
 def test_source_s7_what_our_errors_say_names_what_there_is() -> None:

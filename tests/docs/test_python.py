@@ -6,15 +6,13 @@ from importlib import import_module
 
 import pytest
 
-from scripts.docs_generate import REFERENCE
+from scripts.docs_build import REFERENCE
 from scripts.docs_python import reference
-from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize("room", REFERENCE)
 def test_every_public_name_of_a_room_is_there(room):
-    page = (ROOT / "docs/reference/python.md").read_text()
-    part = page.partition(f"<!-- from the code: python {room} -->")[2].partition("<!-- end -->")[0]
+    part = reference(room)()
     public = import_module(f"airflow_coordination.{room}").__all__
     assert [name for name in public if f"### `{name}`" not in part and f"`{name}`" not in part.splitlines()[-1]] == []
 
