@@ -95,6 +95,7 @@ PARTITION_FIELDS: Final = (
     Field("wanted_by", Kind.TEXT, "wantedBy", optional=True),
     Field("wanted_token", Kind.NUMBER, "wantedToken", optional=True),
     Field("wanted_until", Kind.TIME, "wantedUntil", optional=True),
+    Field("on_parked_text", Kind.TEXT, "onParked", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -117,6 +118,7 @@ MOVED: Final = (
     "max_lost_leases",
     "max_failures",
     "accounting_text",
+    "on_parked_text",
 )
 """What of a partition goes with it to another store. The ring stays: of those tenures only the first store can tell."""
 

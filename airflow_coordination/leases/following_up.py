@@ -1,4 +1,4 @@
-"""What follows accepted endings at their source, and who does it (promise S27).
+"""What follows accepted endings and parkings at their source, and who does it (promise S27).
 
 Data Prepper deletes an S3 object, or a message, in a callback of the process that has read it, and what that process
 does not live to do is never done. Here the commit of the ending notes it. Whoever reads the note may do what it says,
@@ -12,12 +12,13 @@ from functools import partial
 from typing import Final
 
 from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.follow_up import FollowUp, Forget
+from airflow_coordination.leases.follow_up import FollowUp, Forget, check_text
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.leases.port import follow_ups_of
+from airflow_coordination.leases.port import follow_ups_of, follows_parking
 
 _PAGE: Final = 100
 
@@ -25,8 +26,25 @@ _PAGE: Final = 100
 class FollowingUp(Participant):
     """The part of :class:`SourceCoordinator` that knows what is still to be done after endings."""
 
+    def on_parked(self, lease: Lease, note: str | None) -> None:
+        """Say what is to follow at the source when this partition is parked: failed for good, lost, or by a person.
+
+        It is stored with the partition, in the place of what was said before, and holds until somebody has done it, or
+        the partition begins afresh (a close without state, a reset). A parked partition is the note itself.
+
+        :param note: JSON of at most 4 KiB; ``None`` takes back what was said.
+        :raises InvalidInputError: when the note is longer.
+        :raises SettingsError: when the store comes from elsewhere and would lose it.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        if not follows_parking(self.store):
+            problem = "comes from elsewhere and keeps no note of what follows a parking"
+            raise SettingsError("store", self.store.description, problem, "Leave on_parked() out, or use another store")
+        with self._watched(None):
+            self._tenures.on_parked(lease, check_text(note, "on_parked"))
+
     def follow_ups(self, key: str | None = None) -> Iterator[FollowUp]:
-        """Yield what is still to be done, by key and then in the order of the endings.
+        """Yield what is still to be done after endings and parkings, by key and then in the order of the tenures.
 
         :param key: of one partition only.
         """

@@ -118,6 +118,8 @@ class Partition:
     """The token of the tenure that was asked for: in any other the mark says nothing."""
     wanted_until: datetime | None = None
     """From when on whoever has asked may steal it, and others may ask."""
+    on_parked_text: str | None = None
+    """What was said last to follow when it is parked, as it is stored; see :attr:`on_parked`."""
     accounting_text: str | None = None
     """The totals of its accounting with the generation that they belong to; see :attr:`accounting`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE
@@ -190,6 +192,16 @@ class Partition:
         """Who has asked its owner to hand it over, ``None`` while nobody has."""
         held = self.status is PartitionStatus.ASSIGNED
         return self.wanted_by if held and self.wanted_token == self.token else None
+
+    @property
+    def on_parked(self) -> str | None:
+        """What follows when it is parked, or is still to be done because it is; ``None`` = nothing.
+
+        It was said in one generation, and goes with it: whoever resets the partition or creates it anew, older code
+        too, leaves a text behind that says another generation.
+        """
+        generation, _, text = (self.on_parked_text or "").partition(" ")
+        return text if text and generation == self.generation else None
 
     @property
     def blocked(self) -> bool:

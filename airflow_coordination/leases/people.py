@@ -112,7 +112,8 @@ class People:
             return
         named = ", ".join(shown(note.text) for note in left[:MAX_NAMED]) + (", …" if len(left) > MAX_NAMED else "")
         number = f"{len(left[:MAX_NAMED])}{' or more' if len(left) > MAX_NAMED else ''}"
-        problem = f"{number} note(s) of what follows its endings (then=) are not done yet, and would be done to what is"
+        which = f"{number} note(s) of what follows its endings (then=) or its parking (on_parked)"
+        problem = f"{which} are not done yet, and would be done to what is"
         remedy = f"Do them first: {about(shell_of(self._store), 'finish-actions', self._source, seen.key)}"
         forget = "or add --forget --why … to it, and they are taken away undone"
         raise PartitionUpdateError(action, seen.key, f"{problem} to be worked on again: {named}. {remedy}; {forget}.")

@@ -203,16 +203,22 @@ class PartitionStore(Protocol):
         """
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
-        """Return notes of what follows endings, by key in byte order, then by token and operation.
+        """Return notes of what follows endings and parkings, by key in byte order, then by token and operation.
 
         An ending that carries one (:attr:`~.writes.End.then`) writes it in its own commit. It outlives its partition.
+        A parked partition for which something was said (:class:`~.writes.OnParked`) is a note itself
+        (:func:`~.follow_up.of_parked`), where the store has ``follows_parking``; one that was parked just now may be
+        missing where an index is late (DynamoDB), unless its key is named.
 
         :param key: those of one partition only.
         :param after: those behind this one only.
         """
 
     def clear_follow_up(self, done: FollowUp) -> None:
-        """Take a note away, named by source, key, token and operation; nothing happens if it is not there."""
+        """Take a note away, named by source, key, token and operation; nothing happens if it is not there.
+
+        That of a parked partition is taken out of it, while it is parked by that operation.
+        """
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away that was not done, audited in the same step; nothing happens if it is not there."""
@@ -249,6 +255,11 @@ def pause_holds_after(store: PartitionStore) -> timedelta:
 def counts_failures(store: PartitionStore) -> bool:
     """Return whether a store counts what fails beside each source's pause; one from elsewhere may not."""
     return bool(getattr(store, "counts_failures", False))
+
+
+def follows_parking(store: PartitionStore) -> bool:
+    """Return whether a store keeps what is to follow a parking; one from elsewhere may not."""
+    return bool(getattr(store, "follows_parking", False))
 
 
 def follow_ups_of(

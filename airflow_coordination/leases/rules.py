@@ -37,6 +37,7 @@ from airflow_coordination.leases.writes import (
     Ask,
     Begin,
     End,
+    OnParked,
     Place,
     ReleaseChild,
     Renew,
@@ -169,6 +170,10 @@ def _saved(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     return {**_written(x, p, w, now), "progress_text": w.progress_text, "staged": w.staged, **accounted(w)}
 
 
+def _said_to_follow(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {"on_parked_text": w.text, "last_op": w.op, "updated_at": now}
+
+
 def _finished(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     changes = {
         **ended(x, p, (w.outcome, w.op, w.status, w.closed_count), now),
@@ -241,6 +246,19 @@ def _reopened(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
     }
 
 
+# What follows a parking.
+
+
+def _parked_by(x: Algebra, p: Any, w: Any, _: Value) -> Condition:
+    """Return whether it is parked still as the note says that is taken away."""
+    parked = x.both(x.same(p.status, CLOSED), x.without(p.reopen_at))
+    return x.both(parked, x.same(p.token, w.token), x.same(p.last_op, w.op))
+
+
+def _followed(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
+    return {"on_parked_text": None}
+
+
 # Moving to another store.
 
 
@@ -276,10 +294,12 @@ ADOPT: Final = Rule(_adoptable, _adopted)
 RENEW: Final = Rule(held, _renewed)
 BEGIN: Final = Rule(chained, _begun)
 SAVE: Final = Rule(chained, _saved)
+ON_PARKED: Final = Rule(chained, _said_to_follow)
 END: Final = Rule(chained, _finished, of_ending)
 RELEASE_CHILD: Final = Rule(_waiting_for, _released)
 RECLAIM: Final = Rule(_reclaimable, _reclaimed, of_tenure)
 REOPEN: Final = Rule(_reopenable, _reopened)
+FOLLOWED: Final = Rule(_parked_by, _followed)
 ACT: Final = Rule(as_seen, acted, of_action)
 PLACE: Final = Rule(_untouched, _placed, of_output)
 REFRESH: Final = Rule(_refreshable, _refreshed)
@@ -294,10 +314,14 @@ RULES: Final[dict[type, Rule]] = {
     Renew: RENEW,
     Begin: BEGIN,
     Save: SAVE,
+    OnParked: ON_PARKED,
     End: END,
     Act: ACT,
     Place: PLACE,
     Refresh: REFRESH,
     ReleaseChild: RELEASE_CHILD,
 }
-"""The rule of each write but creations and sweeps: a sweep is ``RECLAIM`` and ``REOPEN`` of what it finds."""
+"""The rule of each write but creations and sweeps: a sweep is ``RECLAIM`` and ``REOPEN`` of what it finds.
+
+``FOLLOWED`` is what becomes of a parked partition whose note is taken away.
+"""

@@ -12,11 +12,12 @@ from typing import Any
 
 from airflow_coordination.leases import rules
 from airflow_coordination.leases.algebra import PLAIN
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.refreshing import Outdated
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.rule import Rule
-from airflow_coordination.leases.rules import RECLAIM, REOPEN, RULES
+from airflow_coordination.leases.rules import FOLLOWED, RECLAIM, REOPEN, RULES
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import Act, Action, End, NewPartition, Sweep
@@ -59,6 +60,11 @@ def reclaim(write: Sweep, partition: Partition, now: datetime) -> Partition | No
 def reopen(write: Sweep, partition: Partition, now: datetime) -> Partition | None:
     """Return a CLOSED partition that is due as UNASSIGNED, ranked "reopened"."""
     return _carried_out(REOPEN, write, partition, now)
+
+
+def followed(done: FollowUp, partition: Partition, now: datetime) -> Partition | None:
+    """Return the partition without what was to follow its parking, ``None`` if it is not parked so any more."""
+    return _carried_out(FOLLOWED, done, partition, now)
 
 
 def _carried_out(rule: Rule, write: Any, partition: Partition, now: datetime) -> Partition | None:

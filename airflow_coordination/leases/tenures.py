@@ -19,6 +19,7 @@ from airflow_coordination.leases.errors import (
     StoreUnavailableError,
 )
 from airflow_coordination.leases.fence import Ending, Fence
+from airflow_coordination.leases.follow_up import promised
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Chain, Lease
 from airflow_coordination.leases.partition import Partition
@@ -28,7 +29,7 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.writes import Begin, ChainWrite, End, Renew, Save
+from airflow_coordination.leases.writes import Begin, ChainWrite, End, OnParked, Renew, Save
 
 
 class Tenures:
@@ -149,6 +150,23 @@ class Tenures:
             answer = self._settler.settle(f"save progress of {partition.key!r}", write, chain)
             _saved(chain, write)
             return self._prolonged(lease, answer, sent_at) if answer else replace(lease, partition=chain.partition)
+
+    def on_parked(self, lease: Lease, text: str | None) -> None:
+        """Store what is to follow when the partition is parked, in the place of what was said before."""
+        chain = lease.chain
+        chain.check_process()
+        with chain.lock:
+            self._settle_earlier(chain)
+            partition = chain.partition
+            write = OnParked(
+                source=partition.source,
+                key=partition.key,
+                fence=lease.fence,
+                op=self._randomness.op_id(),
+                prev=chain.last_op,
+                text=promised(partition, text),
+            )
+            self._settler.settle(f"say what follows when {partition.key!r} is parked", write, chain)
 
     def end(
         self,

@@ -24,6 +24,7 @@ class Event(StrEnum):
     BEGIN = "begin"
     RENEW = "renew"
     SAVE = "save"
+    ON_PARKED = "say what follows a parking"
     COMPLETE = "complete"
     CLOSE = "close"
     FAIL = "fail"
@@ -54,6 +55,7 @@ TRANSITIONS: dict[Event, dict[State, tuple[State, ...]]] = {
     Event.BEGIN: {ASSIGNED: (ASSIGNED,)},
     Event.RENEW: {ASSIGNED: (ASSIGNED,)},
     Event.SAVE: {ASSIGNED: (ASSIGNED,)},
+    Event.ON_PARKED: {ASSIGNED: (ASSIGNED,)},
     Event.COMPLETE: {ASSIGNED: (COMPLETED,)},
     Event.CLOSE: {ASSIGNED: (CLOSED, COMPLETED)},
     Event.FAIL: {ASSIGNED: (UNASSIGNED, CLOSED)},

@@ -92,8 +92,6 @@ class AcquireHinted:
 class Retake:
     """Take over from an earlier try of the same task, without waiting for the lease to end.
 
-    :param token: token as seen.
-    :param last_op: last operation as seen.
     :param same_try: a second driver process of the same try does it.
     """
 
@@ -132,10 +130,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
-    """A driver's first write under a tenure that a task started; refused if another driver was first.
-
-    :param owner_details: what the driver says of itself.
-    """
+    """A driver's first write under a tenure that a task started; refused if another driver was first."""
 
     source: str
     key: str
@@ -152,10 +147,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Save:
-    """Store progress and all blocks it stands for, together.
-
-    :param accounting: the totals after it; ``None`` leaves what is stored.
-    """
+    """Store progress and all blocks it stands for, together; ``accounting`` is the totals after it, as in ``End``."""
 
     source: str
     key: str
@@ -169,16 +161,28 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OnParked:
+    """Say what is to follow when the partition is parked, in the place of what was said before.
+
+    :param text: from :func:`~.follow_up.promised`.
+    """
+
+    source: str
+    key: str
+    fence: Fence
+    op: str
+    prev: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """End the tenure: complete, close, fail or give up, and move head records in the same step.
 
-    :param status: the status after.
     :param delay: until ``reOpenAt`` for CLOSED, ``None`` = parked; until ``availableAt`` for UNASSIGNED.
     :param failures: failures in a row after, as ``lost_leases``: what completes or closes sets both to 0.
     :param progress: progress after, or ``KEEP``.
-    :param generation: generation after.
     :param clear_staged: whether the staged blocks went into the head records.
-    :param heads: head records after, in full.
     :param rows: rows in the blocks that this tenure publishes, as ``bytes`` are the bytes in them: for the history.
     :param accounting: the totals after it; ``None`` leaves what is stored.
     :param kept_accounting: what is stored then, as the chain knows it.
@@ -259,12 +263,12 @@ class Steal:
         return self.fence.token
 
 
-OwnerWrite = Adopt | Renew | Begin | Save | End
+OwnerWrite = Adopt | Renew | Begin | Save | OnParked | End
 FencedWrite = OwnerWrite | Ask
 """Writes to a running tenure, that of another worker among them: all are conditioned on its fence."""
 KnownAcquisition = AcquireHinted | Retake | Steal
 """Acquisitions of one known partition."""
-ChainWrite = Begin | Save | End
+ChainWrite = Begin | Save | OnParked | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,7 +325,6 @@ class Place:
 
     :param created: the operation that has created it here.
     :param life: the partition as it was there, with this store's source; nobody held it.
-    :param heads: its head records, in full.
     """
 
     source: str

@@ -79,6 +79,7 @@ class InMemoryStore:
     has_fused_step: Final = True
     keeps_history: Final = True
     counts_failures: Final = True
+    follows_parking: Final = True
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"
@@ -325,16 +326,15 @@ class InMemoryStore:
             return list(islice(self._source(source).history(key), limit))
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
-        """Return notes of what follows endings, by key in byte order, then by token and operation."""
+        """Return notes of what follows endings and parkings, by key in byte order, then by token and operation."""
         with self._step():
-            noted = sorted(self._source(source).follow_ups.items())
-            wanted = (one for place, one in noted if key in (None, one.key) and (not after or place > place_of(after)))
-            return list(islice(wanted, limit))
+            noted = sorted(self._source(source).noted(key), key=place_of)
+            return list(islice((one for one in noted if not after or place_of(one) > place_of(after)), limit))
 
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note away."""
-        with self._step():
-            self._source(done.source).follow_ups.pop(place_of(done), None)
+        with self._step() as now:
+            self._source(done.source).take_away(done, now)
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away undone, and audit it."""

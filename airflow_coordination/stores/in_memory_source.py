@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.failing import MOST_COUNTED, Failing
-from airflow_coordination.leases.follow_up import FollowUp, Forget
+from airflow_coordination.leases.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
@@ -150,8 +150,23 @@ class StoredSource:
 
     def forget_follow_up(self, write: Forget, now: datetime) -> None:
         """Take a note away undone, and write down who did; nothing if it is not there."""
-        if self.follow_ups.pop(place_of(write.note), None) is not None:
+        if self.take_away(write.note, now):
             self._note(of_forgetting(write), now)
+
+    def noted(self, key: str | None) -> Iterator[FollowUp]:
+        """Yield what is to follow endings and parkings, of one partition if it is named."""
+        yield from (note for note in self.follow_ups.values() if key in (None, note.key))
+        parked = self.partitions.values() if key is None else filter(None, [self.partitions.get(key)])
+        yield from filter(None, map(of_parked, parked))
+
+    def take_away(self, done: FollowUp, now: datetime) -> bool:
+        """Take a note away; return whether it was there."""
+        if self.follow_ups.pop(place_of(done), None) is not None:
+            return True
+        partition = self.partitions.get(done.key)
+        noted = partition and of_parked(partition)
+        after = partition and noted and steps.followed(done, partition, now)
+        return bool(after and self.put(after))
 
     def history(self, key: str | None = None) -> Iterator[PastTenure]:
         """Return the tenures that have ended, the newest first, of one partition if it is named."""

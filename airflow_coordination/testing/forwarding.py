@@ -11,7 +11,13 @@ from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore, counts_failures, holds_back, pause_holds_after
+from airflow_coordination.leases.port import (
+    PartitionStore,
+    counts_failures,
+    follows_parking,
+    holds_back,
+    pause_holds_after,
+)
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.status import PartitionStatus
@@ -80,6 +86,10 @@ class ForwardingStore:
     @property
     def counts_failures(self) -> bool:  # noqa: D102
         return counts_failures(self.store)
+
+    @property
+    def follows_parking(self) -> bool:  # noqa: D102
+        return follows_parking(self.store)
 
     def setup(self) -> None:  # noqa: D102
         self.store.setup()

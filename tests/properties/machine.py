@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.documents import encode_payload
 from airflow_coordination.leases.fence import Fence
+from airflow_coordination.leases.follow_up import of_parked, promised
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
@@ -37,6 +38,7 @@ from airflow_coordination.leases.writes import (
     Create,
     End,
     NewPartition,
+    OnParked,
     Renew,
     Retake,
     Save,
@@ -55,7 +57,7 @@ _examples = itertools.count()
 KEYS = ("a", "b", "c", "d")
 MINUTE = timedelta(minutes=1)
 Store = PartitionStore
-Write = AcquireHinted | Retake | Steal | Adopt | Renew | Begin | Save | End | Ask
+Write = AcquireHinted | Retake | Steal | Adopt | Renew | Begin | Save | OnParked | End | Ask
 
 keys = st.sampled_from(KEYS)
 ages = st.sampled_from([0, 0, 0, 0, 1, 2, 5])
@@ -84,6 +86,7 @@ EVENT_OF_WRITE: dict[type, Event] = {
     Renew: Event.RENEW,
     Begin: Event.BEGIN,
     Save: Event.SAVE,
+    OnParked: Event.ON_PARKED,
     Ask: Event.ASK,
     Steal: Event.STEAL,
 }
@@ -329,6 +332,12 @@ class Machine(RuleBasedStateMachine):
             where: dict[str, Any] = {"source": self.source, "key": key, "fence": held.fence, "prev": held.last_op}
             self._send(Save(**where, op=op, progress_text=progress, staged=staged, timeout=timeout))
 
+    @rule(key=keys, age=ages, text=st.sampled_from([None, '"é"']))
+    def say_what_follows_a_parking(self, key: str, age: int, text: str | None) -> None:
+        if (held := self.held(key, age)) and held.fence:
+            where: dict[str, Any] = {"source": self.source, "key": key, "fence": held.fence, "prev": held.last_op}
+            self._send(OnParked(**where, op=self.op(), text=promised(held, text)))
+
     @rule(
         key=keys,
         age=ages,
@@ -455,9 +464,11 @@ class Machine(RuleBasedStateMachine):
         for store in self.stores * (1 + twice) if number < len(noted) else ():
             store.clear_follow_up(noted[number])
         if number < len(noted):
-            del self.left[noted[number].op]
+            self.left.pop(noted[number].op, None)
 
     @invariant()
     def what_follows_is_what_accepted_endings_have_noted(self) -> None:
         noted = self.ask(lambda store: list(store.follow_ups(self.source, None, None, 100)))
-        assert {one.op: one.text for one in noted} == self.left
+        there = filter(None, (self.stores[0].get(self.source, key) for key in KEYS))
+        parked = {note.op: note.text for note in map(of_parked, there) if note is not None}
+        assert {one.op: one.text for one in noted} == self.left | parked

@@ -13,6 +13,7 @@ from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.dynamodb import follow_ups, heads, records
 from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.forgetting import forget_follow_up
+from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.stores.schema_version import StoreFacts
@@ -23,6 +24,7 @@ class Beside(ABC):
 
     table: Table
     _partitions: Partitions
+    _parkings: Parkings
 
     @abstractmethod
     def _ready(self) -> StoreFacts:
@@ -49,7 +51,7 @@ class Beside(ABC):
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
         """Return notes of what follows endings, by key in byte order, then by token and operation."""
         self._ready()
-        return follow_ups.follow_ups(self.table, source, key, after, limit)
+        return follow_ups.follow_ups(self.table, self._parkings, source, key, after, limit)
 
     def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
         """Return partitions that have ``parent`` among their parents, by key in byte order."""
@@ -59,12 +61,12 @@ class Beside(ABC):
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note of what follows an ending away."""
         self._ready()
-        follow_ups.clear_follow_up(self.table, done)
+        follow_ups.clear_follow_up(self.table, self._parkings, done)
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away undone, audited in the same transaction."""
         self._ready()
-        forget_follow_up(self.table, write)
+        forget_follow_up(self.table, self._parkings, write)
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from airflow_coordination.leases.fence import Fence, Owner
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rule import Changes, held
 from airflow_coordination.leases.rules import (
@@ -21,13 +22,26 @@ from airflow_coordination.leases.rules import (
     ADOPT,
     ASK,
     END,
+    FOLLOWED,
+    ON_PARKED,
     RENEW,
     REOPEN,
     RULES,
     STEAL,
 )
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.leases.writes import AcquireHinted, Adopt, Ask, Begin, End, Renew, Save, Steal, Sweep
+from airflow_coordination.leases.writes import (
+    AcquireHinted,
+    Adopt,
+    Ask,
+    Begin,
+    End,
+    OnParked,
+    Renew,
+    Save,
+    Steal,
+    Sweep,
+)
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
@@ -212,6 +226,19 @@ def holding(write: Begin | Save, at: Moment, texts: it.Item, *, longer: bool) ->
     else:
         del changes["ownership_timeout"]
     return Change(_attributes(_ANY, changes, write.source, at.now) | texts, condition)
+
+
+def on_parked(write: OnParked, at: Moment) -> Change:
+    """Say what is to follow when the partition is parked."""
+    changes = ON_PARKED.changes(_WORDS, _ANY, write, at.now)
+    return Change(_attributes(_ANY, changes, write.source, at.now), ON_PARKED.condition(_WORDS, _ANY, write, at.past))
+
+
+def followed(done: FollowUp, at: Moment) -> Change:
+    """Take what was to follow out of a partition that is parked as the note says."""
+    parked = partition(reopen_at=None)
+    condition = FOLLOWED.condition(_WORDS, parked, done, at.past) & Attr(it.REOPEN).not_exists()
+    return Change(_attributes(parked, FOLLOWED.changes(_WORDS, parked, done, at.now), done.source, at.now), condition)
 
 
 def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change:

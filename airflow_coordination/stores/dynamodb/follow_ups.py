@@ -15,6 +15,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed
 from airflow_coordination.stores.dynamodb.keys import FOLLOW_UPS, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.requests import Table
 
 _STORED: Final = {field.name: field.stored for field in FOLLOW_UP_FIELDS}
@@ -32,8 +33,17 @@ def follow_up_item(note: FollowUp, now: datetime) -> dict[str, Any]:
     }
 
 
-def follow_ups(table: Table, source: str, key: str | None, after: FollowUp | None, limit: int) -> list[FollowUp]:
-    """Return notes by key in byte order, then by token and operation."""
+def follow_ups(
+    table: Table, parkings: Parkings, source: str, key: str | None, after: FollowUp | None, limit: int
+) -> list[FollowUp]:
+    """Return notes of what follows endings and parkings, by key in byte order, then by token and operation."""
+    behind = "" if after is None else note_key(after)[KEY]
+    parked = [note for note in parkings.notes(source, key) if note_key(note)[KEY] > behind]
+    notes = [*_beside_endings(table, source, key, after, limit), *parked]
+    return sorted(notes, key=lambda note: note_key(note)[KEY])[:limit] if parked else notes
+
+
+def _beside_endings(table: Table, source: str, key: str | None, after: FollowUp | None, limit: int) -> list[FollowUp]:
     first, end = parts_between(key) if key is not None else (None, None)
     condition: ConditionBase = Key(SOURCE).eq(belonging(source, FOLLOW_UPS))
     last = note_key(after)[KEY] if after is not None else None
@@ -47,9 +57,11 @@ def follow_ups(table: Table, source: str, key: str | None, after: FollowUp | Non
     return list(islice(found, limit))
 
 
-def clear_follow_up(table: Table, done: FollowUp) -> None:
-    """Take a note away; a key that is not there any more is no error."""
-    table.send(Call("clear a follow-up", done.key), "delete_item", TableName=table.name, Key=typed(note_key(done)))
+def clear_follow_up(table: Table, parkings: Parkings, done: FollowUp) -> None:
+    """Take a note away; one that is not there any more is no error."""
+    call, place = Call("clear a follow-up", done.key), {"TableName": table.name, "Key": typed(note_key(done))}
+    if "Attributes" not in table.send(call, "delete_item", ReturnValues="ALL_OLD", **place):
+        parkings.clear(done)
 
 
 def note_key(note: FollowUp) -> dict[str, str]:

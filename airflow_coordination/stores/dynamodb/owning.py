@@ -10,7 +10,7 @@ from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rules import END
 from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import Adopt, Ask, Begin, End, FencedWrite, Renew, Save
+from airflow_coordination.leases.writes import Adopt, Ask, Begin, End, FencedWrite, OnParked, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
@@ -18,6 +18,7 @@ from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.children import NOT_AWAITED, Children
 from airflow_coordination.stores.dynamodb.large_values import stored, texts_of
 from airflow_coordination.stores.dynamodb.limits import check_together
+from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
@@ -30,11 +31,12 @@ class Owning:
 
     :param partitions: the items.
     :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
+    :param parkings: what is to follow them.
     """
 
-    def __init__(self, partitions: Partitions, ttl: timedelta | None) -> None:
+    def __init__(self, partitions: Partitions, ttl: timedelta | None, parkings: Parkings) -> None:
         self._partitions, self._ttl = partitions, ttl
-        self._children = Children(partitions)
+        self._children, self._parkings = Children(partitions), parkings
 
     def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
@@ -109,6 +111,13 @@ class Owning:
                 break
             until = now.ownership_timeout if now else None
         return Answer(False, now)
+
+    @_apply.register
+    def _on_parked(self, write: OnParked, at: Moment) -> Answer:
+        call = Call("say what follows a parking", write.key)
+        self._parkings.announce(call, write.source)
+        refusal = self._change(call, write, changes.on_parked(write, at))
+        return Answer(True) if refusal is None else Answer(False, self._partitions.refused(call, refusal))
 
     @_apply.register
     def _end(self, write: End, at: Moment) -> Answer:

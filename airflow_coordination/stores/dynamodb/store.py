@@ -47,6 +47,7 @@ from airflow_coordination.stores.dynamodb.listing import Listing
 from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.owning import Owning
+from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN, Pausing
 from airflow_coordination.stores.dynamodb.queue import Queue
@@ -80,6 +81,7 @@ class DynamoDBStore(Beside):
 
     has_fused_step: Final = False
     counts_failures: Final = True
+    follows_parking: Final = True
     create_page: Final = CREATE_PAGE
     pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
@@ -108,7 +110,8 @@ class DynamoDBStore(Beside):
         self._looking = Looking(partitions, queue, self._counting)
         self._creating = Creating(partitions)
         self._acquiring = Acquiring(partitions, queue, self._creating.just_created, self._counting, chance)
-        self._owning = Owning(partitions, options.ttl)
+        self._parkings = Parkings(partitions)
+        self._owning = Owning(partitions, options.ttl, self._parkings)
         self._sweeping = Sweeping(partitions, queue)
         self._pausing = Pausing(self.table, local)
         self._failures = Failures(self.table, self._pausing)

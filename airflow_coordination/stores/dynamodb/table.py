@@ -18,7 +18,7 @@ from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.schema_version import StoreFacts, check
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 """The schema that this code writes."""
 OLDEST_USABLE: Final = 1
 """The oldest schema that this code works with."""

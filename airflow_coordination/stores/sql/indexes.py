@@ -59,6 +59,15 @@ FAMILIES: Final = (
 )
 """Of parents and children; empty where there are none."""
 
+FOLLOWED: Final = (
+    Index(
+        "coordination_partitions_followed",
+        "source_identifier, source_partition_key",
+        f"{PARKED} AND on_parked IS NOT NULL",
+    ),
+)
+"""What is parked, and something is still to follow."""
+
 
 def creation(index: Index, how: str = "") -> str:
     """Return the statement that creates ``index`` where it is not there; ``how`` may be CONCURRENTLY."""

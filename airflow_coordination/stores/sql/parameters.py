@@ -37,6 +37,7 @@ from airflow_coordination.leases.writes import (
     End,
     FencedWrite,
     KnownAcquisition,
+    OnParked,
     Place,
     Renew,
     Retake,
@@ -123,6 +124,11 @@ def save(write: Save) -> dict[str, Any]:
     """Return the parameters of a save."""
     saved = {"progress": write.progress_text, "staged": _staged(write.staged), "accounting": write.accounting}
     return {**_fence(write), **_timeout(write.timeout), **saved, "op": write.op, "prev": write.prev}
+
+
+def on_parked(write: OnParked) -> dict[str, Any]:
+    """Return the parameters of saying what follows a parking."""
+    return {**_fence(write), "on_parked": write.text, "op": write.op, "prev": write.prev}
 
 
 def _micros(delay: timedelta | None) -> int | None:

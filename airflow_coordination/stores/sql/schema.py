@@ -11,15 +11,15 @@ from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.schema_version import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
-from airflow_coordination.stores.sql.indexes import FAMILIES, VIEWS, build_beside_writers, shut_writers_out
+from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out
 from airflow_coordination.stores.sql.statements import read
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 10
+OLDEST_USABLE: Final = 11
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""
@@ -57,7 +57,7 @@ def set_up(database: Database, description: str) -> StoreFacts:
             _write_facts(connection, facts)
     with database.beside_writers() as connection:
         if connection is not None:  # their columns are new, and writers need not wait for them
-            build_beside_writers(connection, FAMILIES)
+            build_beside_writers(connection, (*FAMILIES, *FOLLOWED))
     return read_facts(database, description)
 
 

@@ -26,7 +26,7 @@ from airflow_coordination.leases.writes import (
     Sweep,
 )
 from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.statements import acquire, owner, pausing, people, placing, sweep
+from airflow_coordination.stores.sql.statements import acquire, owner, parking, pausing, people, placing, sweep
 from airflow_coordination.stores.sql.statements import records as statements
 from airflow_coordination.stores.sql.statements.step import StepText
 
@@ -107,9 +107,13 @@ def setting_pause(write: SetPause) -> Step:
     return Step(pausing.set_pause, {}, given.set_pause(write), (of_pause(write),))
 
 
-def forgetting(write: Forget) -> Step:
-    """Return the step that takes a note away undone."""
-    return Step(statements.forget_follow_up, {}, given.follow_up(write.note), (of_forgetting(write),))
+def forgetting(write: Forget, *, parked: bool = False) -> Step:
+    """Return the step that takes a note away undone.
+
+    :param parked: out of a partition that is parked.
+    """
+    build = parking.followed if parked else statements.forget_follow_up
+    return Step(build, {}, given.follow_up(write.note), (of_forgetting(write),))
 
 
 def action(write: Act, *, releases: bool = False) -> Step:

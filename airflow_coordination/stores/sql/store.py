@@ -32,6 +32,7 @@ from airflow_coordination.leases.writes import (
     FencedWrite,
     KnownAcquisition,
     NewPartition,
+    OnParked,
     Place,
     Renew,
     Save,
@@ -45,7 +46,7 @@ from airflow_coordination.stores.sql.connections import Rows
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, children, owner, read, records, sweep
+from airflow_coordination.stores.sql.statements import acquire, children, owner, parking, read, records, sweep
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -65,6 +66,7 @@ _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], di
     Renew: (owner.renew, given.renew),
     Begin: (owner.begin, given.begin),
     Save: (owner.save, given.save),
+    OnParked: (owner.on_parked, given.on_parked),
     Ask: (owner.ask, given.ask),
 }
 
@@ -80,6 +82,7 @@ class SqlStore(SqlReading):
 
     has_fused_step: Final = True
     counts_failures: Final = True
+    follows_parking: Final = True
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
 
@@ -202,7 +205,7 @@ class SqlStore(SqlReading):
         if isinstance(write, Begin):
             partition = partition_of(rows[0])
             return Answer(True, partition, partition.ownership_timeout)
-        if isinstance(write, Adopt | Ask):
+        if isinstance(write, Adopt | Ask | OnParked):
             return Answer(True)
         until, wanted_by = rows[0]
         return Answer(True, expires_at=moment(until), wanted_by=wanted_by)
@@ -291,12 +294,16 @@ class SqlStore(SqlReading):
         return PauseAnswer(True, pause_of_row(rows[0])) if rows else PauseAnswer(False, self.pause(write.source))
 
     def clear_follow_up(self, done: FollowUp) -> None:
-        """Take a note of what follows an ending away."""
-        self.ask(Call("clear a follow-up", done.key), records.clear_follow_up, given.follow_up(done))
+        """Take a note of what follows an ending or a parking away."""
+        call, named = Call("clear a follow-up", done.key), given.follow_up(done)
+        if not self.ask(call, records.clear_follow_up, named):
+            self.ask(call, parking.followed, named)
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away undone, audited in the same step."""
-        self.carry_out(Call("forget a follow-up", write.note.key), forgetting(write))
+        call = Call("forget a follow-up", write.note.key)
+        if not self.carry_out(call, forgetting(write)):
+            self.carry_out(call, forgetting(write, parked=True))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

@@ -163,7 +163,7 @@ class Following:
             with pytest.raises(PartitionUpdateError) as raised:
                 tried()
             said = str(raised.value)
-            assert "1 note(s) of what follows its endings (then=) are not done yet" in said
+            assert "1 note(s) of what follows its endings (then=) or its parking (on_parked) are not done yet" in said
             assert "finish-actions k --source" in said
             assert "add --forget --why" in said
         assert bench.get("k") == before

@@ -25,6 +25,7 @@ from airflow_coordination.testing.conformance.hierarchy import Hierarchy
 from airflow_coordination.testing.conformance.hostile import Hostile
 from airflow_coordination.testing.conformance.limits import Limits
 from airflow_coordination.testing.conformance.lost_answers import LostAnswers
+from airflow_coordination.testing.conformance.parking import Parking
 from airflow_coordination.testing.conformance.pausing import Pausing
 from airflow_coordination.testing.conformance.people import People
 from airflow_coordination.testing.conformance.placing import Placing
@@ -51,6 +52,7 @@ class StoreConformance(
     Heads,
     Keeping,
     Following,
+    Parking,
     Hierarchy,
     Families,
     Cleaning,

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import airflow_coordination
-from airflow_coordination.leases import Block, CoordinationError, PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases import Block, CoordinationError, Fence, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.clock import SystemClock
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.stores import open_store
@@ -106,6 +106,14 @@ class Calls:
 
     def reset(self, key: str) -> None:
         self._one.reset(key, "ana", "again")
+
+    def park(self, key: str, fence: str) -> None:
+        self._one.park(key, "ana", "broken")
+
+    def fail_dead(self, key: str, fence: str) -> None:
+        """Fail a tenure for good, because its driver is dead."""
+        strict = SourceCoordinator(self._one.store, "flights", OWNER, max_failures=1)
+        assert strict.fail_for_dead_owner(key, Fence.parse(fence), "dead")
 
     def drain(self) -> list[str]:
         """Complete whatever there is, and return its keys."""

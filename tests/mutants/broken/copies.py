@@ -79,7 +79,7 @@ MUTANTS = (
     Mutant(
         "forgetting what was done meanwhile is audited",
         "stores.in_memory_source",
-        "        if self.follow_ups.pop(place_of(write.note), None) is not None:\n",
+        "        if self.take_away(write.note, now):\n",
         "        self.follow_ups.pop(place_of(write.note), None)\n        if True:\n",
         "the audit says that somebody forgot what was done",
         _kit("s27_what_was_done_meanwhile_is_not_forgotten", _MEMORY),

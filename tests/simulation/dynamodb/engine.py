@@ -106,11 +106,13 @@ class Engine:
         write.apply()
         return {"Attributes": dict(returned.item)} if returned else {}
 
-    @_operation(*ARGUMENTS["Delete"])
+    @_operation(*ARGUMENTS["Delete"], "ReturnValues")
     def delete_item(self, request: Request) -> Body:
-        """Delete an item."""
-        planned("Delete", self._table(request), request).apply()
-        return {}
+        """Delete an item; one that is absent is no error."""
+        write = planned("Delete", self._table(request), request)
+        returned = {"NONE": None, "ALL_OLD": write.before}[request.get("ReturnValues", "NONE")]
+        write.apply()
+        return {"Attributes": dict(returned.item)} if returned else {}
 
     @_operation("TransactItems")
     def transact_write_items(self, request: Request) -> Body:

@@ -22,6 +22,7 @@ from airflow_coordination.leases.writes import (
     Adopt,
     Ask,
     Begin,
+    OnParked,
     Place,
     Renew,
     Retake,
@@ -93,6 +94,7 @@ def _writes(event: Event, seen: Partition | None) -> Iterator[Callable[[Partitio
         Event.RENEW: Renew(**base, fence=fence, timeout=HOUR),
         Event.ASK: Ask(**base, fence=fence, by=LATER.text, patience=HOUR),
         Event.REFRESH: Refresh(**base, generation="n", seen=None, payload_text="{}"),
+        Event.ON_PARKED: OnParked(**base, fence=fence, op="op", prev="n", text="g 1"),
         Event.SAVE: Save(**base, fence=fence, op="op", prev="n", progress_text=None, staged=(), timeout=HOUR),
     }
     sweep = Sweep(source="s", op="op", limit=1, max_lost_leases=2)

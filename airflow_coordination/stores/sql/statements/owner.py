@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.rules import ADOPT, ASK, BEGIN, END, RENEW, SAVE
+from airflow_coordination.leases.rules import ADOPT, ASK, BEGIN, END, ON_PARKED, RENEW, SAVE
 from airflow_coordination.stores.sql.columns import FAILS, PARTITION, SOURCES
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
@@ -45,6 +45,11 @@ def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
     :param accounted: with totals of the accounting.
     """
     return step(SqlWords(dialect), SAVE, ACCOUNTED if accounted else OWNER_WRITE, returning=HELD)
+
+
+def on_parked(dialect: Dialect) -> StepText:
+    """Return the statement that stores what is to follow when the partition is parked."""
+    return step(SqlWords(dialect), ON_PARKED, OWNER_WRITE, returning="1")
 
 
 def end(

@@ -30,7 +30,7 @@ from airflow_coordination.stores.sql.columns import (
     HISTORY,
     TENURE,
 )
-from airflow_coordination.stores.sql.statements import pausing
+from airflow_coordination.stores.sql.statements import parking, pausing
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText
 
@@ -124,8 +124,11 @@ def list_audit_of_source(_: Dialect) -> str:
 def list_follow_ups(_: Dialect, *, one_key: bool, after: bool) -> str:
     """Return the statement that lists notes of what follows endings, of one partition or of a source."""
     wanted = "AND source_partition_key = :key" if one_key else ""
-    behind = "AND (source_partition_key, token, op) > (:after_key, :after_token, :after_op)" if after else ""
-    return f"""SELECT {FOLLOW_UP} FROM {FOLLOW_UPS} WHERE source_identifier = :source {wanted} {behind}
+    behind = "AND (source_partition_key, token, {op}) > (:after_key, :after_token, :after_op)" if after else ""
+    of_source = f"source_identifier = :source {wanted}"
+    return f"""SELECT {FOLLOW_UP} FROM (
+        SELECT {FOLLOW_UP} FROM {FOLLOW_UPS} WHERE {of_source} {behind.format(op="op")}
+        UNION ALL {parking.NOTES} AND {of_source} {behind.format(op="last_op")}) AS notes
         ORDER BY source_partition_key, token, op LIMIT :limit"""
 
 

@@ -39,10 +39,13 @@ OWNER_WRITE: Final = SimpleNamespace(
     timeout=":timeout",
     progress_text=":progress",
     staged=":staged",
+    text=":on_parked",
     accounting=None,
 )
 ACCOUNTED: Final = SimpleNamespace(**{**vars(OWNER_WRITE), "accounting": ACCOUNTING})
 """A save that carries an accounting."""
+NOTE: Final = SimpleNamespace(token=":token", op=":op")
+"""What follows a parking, as it was read."""
 QUESTION: Final = SimpleNamespace(fence=_FENCE, by=":by", patience=":patience")
 """Asking for another worker's lease."""
 SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
