@@ -39,7 +39,7 @@ PROMISES = {
     "S19": "No child is acquired before each parent that was unfinished at its creation has finished once.",
     "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
-    "S27": "What follows an ending (`then=`) is done at least once after its acceptance, and never without it.",
+    "S27": "What follows an ending (`then=`) or a parking (`on_parked`) is done at least once, and never without it.",
     "S28": "A healthy lease is stolen only by who has asked for that very tenure, and after the time that it gave.",
     "S29": "A payload is replaced only between a reset and the next acquisition: nobody works on another than its own.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",

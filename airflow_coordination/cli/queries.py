@@ -92,6 +92,8 @@ def show(context: CommandContext, args: Namespace) -> None:
     elif partition.accounting is not None:
         rows.append({"field": "accounting", "value": partition.accounting.to_json()})
     rows += [{"field": f"published {head.dataset}", "value": _told(head)} for head in _published(context, partition)]
+    if partition.on_parked is not None and not partition.parked:
+        rows.append({"field": "to do when parked", "value": partition.on_parked})
     rows += [{"field": f"to do after {note.token}", "value": note.text} for note in coordinator.follow_ups(args.key)]
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [

@@ -1,4 +1,4 @@
-"""What follows endings at their source (``then=``): its note in the store, who does it, and the actions there are."""
+"""What follows endings (``then=``) and parkings (``on_parked``) at their source: notes, who does them, the actions."""
 
 from airflow_coordination.follow_ups.doing import FollowedUp, follow_up, follow_up_all
 from airflow_coordination.follow_ups.errors import FollowUpError, FollowUpNotAllowedError
@@ -8,6 +8,7 @@ from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import Carried, SourceAction
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.follow_ups.visibility import ShowMessages
 
 __all__ = [
     "CallUrl",
@@ -19,6 +20,7 @@ __all__ = [
     "FollowUpNotAllowedError",
     "FollowUpRights",
     "FollowedUp",
+    "ShowMessages",
     "SourceAction",
     "follow_up",
     "follow_up_all",

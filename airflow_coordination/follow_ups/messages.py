@@ -12,8 +12,16 @@ from airflow_coordination.follow_ups.sqs import check_queue, refused_deletions, 
 from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 
-_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "InvalidParameterValue"})
+GONE: Final = frozenset({"ReceiptHandleIsInvalid", "InvalidParameterValue"})
 """A receipt that is too old: the message was given to somebody else, who deletes it."""
+
+
+def message_of(partition: Partition) -> tuple[str, str, str | None] | None:
+    """Return queue, receipt and region of the message that a partition was made of, if its payload names one."""
+    message = (partition.payload or {}).get("message")
+    if not isinstance(message, Mapping) or not {"queue", "receipt"} <= set(message):
+        return None
+    return message["queue"], message["receipt"], message.get("region")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +58,8 @@ class DeleteMessages:
         :return: ``None``, which ``then=`` leaves out, where the payload names no message: others have deleted it when
             the partition was created, or it is about other objects, too, and the supplier deletes it.
         """
-        message = (partition.payload or {}).get("message")
-        if not isinstance(message, Mapping) or not {"queue", "receipt"} <= set(message):
-            return None
-        return cls(message["queue"], message["receipt"], message.get("region"))
+        message = message_of(partition)
+        return None if message is None else cls(*message)
 
     def pinned(self, partition: Partition) -> DeleteMessages:
         """Return itself: a receipt is of one message."""
@@ -83,7 +89,7 @@ class DeleteMessages:
         try:
             client = sqs_client(self.queue_url, self.region)
             for each in refused_deletions(client, self.queue_url, self.receipts):
-                if each["Code"] not in _GONE:
+                if each["Code"] not in GONE:
                     raise self._error(f"{each['Code']}: {each.get('Message', '')}")
                 left.append(f"a message of {self.queue_url} was given to somebody else again")
         except (BotoCoreError, ClientError) as error:

@@ -17,6 +17,7 @@ from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import SourceAction
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.follow_ups.visibility import ShowMessages
 from airflow_coordination.leases.errors import (
     InvalidInputError,
     SettingsError,
@@ -31,7 +32,13 @@ from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete_file, join, read_bytes, write_bytes
 
 Then = SourceAction | Sequence[SourceAction | None] | None
-_ACTIONS: Final[tuple[type[SourceAction], ...]] = (DeleteObjects, DeleteMessages, CommitOffsets, CallUrl)
+_ACTIONS: Final[tuple[type[SourceAction], ...]] = (
+    DeleteObjects,
+    DeleteMessages,
+    ShowMessages,
+    CommitOffsets,
+    CallUrl,
+)
 KINDS: Final = {each.kind: each for each in _ACTIONS}
 LISTS: Final = "_follow_ups"
 """The directory of long notes below an output root."""
@@ -39,9 +46,10 @@ _MAX_FILE, _MAX_DEPTH = 64 * 1024 * 1024, 64
 _SHOWN: Final = 300
 
 
-def actions_of(then: Then) -> tuple[SourceAction, ...]:
+def actions_of(then: Then, field: str = "then") -> tuple[SourceAction, ...]:
     """Return what ``then=`` was given, one after the other; ``None`` is nothing to do.
 
+    :param field: what it was given to.
     :raises InvalidInputError: for anything that is none of the actions there are.
     """
     listed: Any = then if isinstance(then, list | tuple) else [then]
@@ -49,17 +57,25 @@ def actions_of(then: Then) -> tuple[SourceAction, ...]:
     for each in given:
         if type(each) not in KINDS.values():
             names = ", ".join(sorted(kind.__name__ for kind in KINDS.values()))
-            raise InvalidInputError("then", each, "is nothing to do at a source", f"Give one or several of: {names}")
+            raise InvalidInputError(field, each, "is nothing to do at a source", f"Give one or several of: {names}")
     return tuple(given)
 
 
-def pinned(then: Then, partition: Partition) -> tuple[SourceAction, ...]:
+def pinned(then: Then, partition: Partition, field: str = "then") -> tuple[SourceAction, ...]:
     """Return what ``then=`` was given, on exactly what is there as the partition ends.
 
     :param partition: as it is when it ends.
+    :param field: what it was given to.
     :raises OutputError: when a storage cannot be asked.
     """
-    return tuple(action.pinned(partition) for action in actions_of(then))
+    return tuple(action.pinned(partition) for action in actions_of(then, field))
+
+
+def text_of(actions: Sequence[SourceAction]) -> str | None:
+    """Return the text of a note that says to do these, ``None`` when there is nothing to do."""
+    if not actions:
+        return None
+    return json.dumps([{"kind": each.kind, **each.to_json()} for each in actions], separators=(",", ":"))
 
 
 def note_of(then: Then, partition: Partition, fence: Fence, output_root: str | None) -> str | None:
@@ -72,10 +88,9 @@ def note_of(then: Then, partition: Partition, fence: Fence, output_root: str | N
     :raises SettingsError: when it is too long, and there is no such place.
     :raises OutputError: when it cannot be written there, or a storage cannot be asked.
     """
-    actions = pinned(then, partition)
-    if not actions:
+    text = text_of(pinned(then, partition))
+    if text is None:
         return None
-    text = json.dumps([{"kind": each.kind, **each.to_json()} for each in actions], separators=(",", ":"))
     content = text.encode()
     if len(content) <= MAX_BYTES:
         return text

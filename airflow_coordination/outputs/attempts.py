@@ -77,6 +77,13 @@ class OpenBlock:
         return finished.address.startswith(f"{self.path}/")
 
 
+def still_open(action: str, source: str, key: str, block: OpenBlock) -> OutputError:
+    """Return the error for what is tried while a block is open: its rows would be lost (promise S14)."""
+    problem = f"is a block of {block.dataset!r} that is still open"
+    label = partition_label(source, key)
+    return OutputError(f"{action} of {label}", block.path, problem, "Leave its with-block first")
+
+
 @dataclass(slots=True)
 class Attempt:
     """The directory of one driver process under one fence. Nobody else ever writes there.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from airflow_coordination.follow_ups.objects import DeleteObjects
     from airflow_coordination.follow_ups.offsets import CommitOffsets
     from airflow_coordination.follow_ups.url import CallUrl
+    from airflow_coordination.follow_ups.visibility import ShowMessages
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
@@ -54,6 +55,7 @@ _HOMES = {
     "Publish": "destinations",
     "ShardBatch": "kinesis",
     "ShardBatches": "kinesis",
+    "ShowMessages": "..follow_ups.visibility",
     "build_archive": "archive",
     "drain": "draining",
     "partition_application": "application",
@@ -85,6 +87,7 @@ __all__ = [
     "Publish",
     "ShardBatch",
     "ShardBatches",
+    "ShowMessages",
     "build_archive",
     "drain",
     "partition_application",

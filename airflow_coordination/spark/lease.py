@@ -7,24 +7,19 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.acknowledgments import Accounting
 from airflow_coordination.leases.blocks import Block, Mode
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-)
+from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.settings import OnNegative
-from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock
-from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
 from airflow_coordination.outputs.exact_text import TextOptions, text_options
 from airflow_coordination.outputs.output_root import usable_root
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
@@ -33,10 +28,13 @@ from airflow_coordination.spark.adding import check_arguments, check_not_twice, 
 from airflow_coordination.spark.deliveries import Deliveries, sink_task, way_out
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.destinations import DataPrepperDeadLetters, DeadLetters, Publish
+from airflow_coordination.spark.parking import OnParked
+from airflow_coordination.spark.refusals import heeding
 from airflow_coordination.spark.reports import Report
 from airflow_coordination.spark.routing import Routing
 
-MeasureIn = Callable[[str, TextOptions, str | None], Measure]
+if TYPE_CHECKING:
+    from airflow_coordination.follow_ups.notes import Then
 
 
 class PartitionLease:
@@ -57,7 +55,7 @@ class PartitionLease:
         lease: Lease,
         heartbeat: Heartbeat,
         output_root: str | None,
-        measure: MeasureIn | None,
+        measure: Callable[[str, TextOptions, str | None], Measure] | None,
         report: Report,
         compatibility: SchemaCompatibility | None = None,
     ) -> None:
@@ -70,6 +68,7 @@ class PartitionLease:
         self._lock = threading.RLock()
         self.deliveries = Deliveries(lease.key)
         """What became of the records that were delivered in this tenure."""
+        self.parking = OnParked(coordinator, lease)
         self.refused: CoordinationError | None = None
         """The refusal that told this process that its tenure is over."""
         self.misconfigured: CoordinationError | None = None
@@ -118,6 +117,18 @@ class PartitionLease:
         self._lease.chain.check_process()
         self._heartbeat.alive()
 
+    def on_parked(self, then: Then) -> None:
+        """Say what is to follow at the source when this partition is parked, by whomever; best at the beginning.
+
+        It holds, for later tenures too, until it is done, another is said, or the partition begins afresh.
+
+        :param then: as for :class:`Complete`, 4 KiB of JSON at most; ``None`` takes back what was said.
+        :raises InvalidInputError: when it is something else, or longer.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        with self._lock, heeding(self, self._heartbeat):
+            self.parking.say(then)
+
     def save(self, state: object) -> None:
         """Save progress together with the blocks finished since the last save; the next tenure finds both.
 
@@ -133,12 +144,8 @@ class PartitionLease:
             self.check_no_open_block("save progress")
             self.check_held()
             counted = self.deliveries.checked()
-            try:
+            with heeding(self, self._heartbeat):
                 self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks, counted)
-            except (PartitionNotOwnedError, PartitionNotFoundError) as error:
-                self.refused = error
-                self._heartbeat.stop()
-                raise
             saved, self._finished = len(self._finished), []
         self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=ascii(state)[:200])
 
@@ -308,13 +315,7 @@ class PartitionLease:
         :raises OutputError: naming the block.
         """
         if self._open:
-            label = partition_label(self._coordinator.source, self.partition.key)
-            raise OutputError(
-                f"{action} of {label}",
-                self._open[0].path,
-                f"is a block of {self._open[0].dataset!r} that is still open",
-                "Leave its with-block first",
-            )
+            raise still_open(action, self._coordinator.source, self.partition.key, self._open[0])
 
     def check_blocks(self) -> None:
         """Look once more at the blocks of this tenure before its ending publishes them.
@@ -329,8 +330,7 @@ class PartitionLease:
 
         :raises PartitionNotOwnedError: when it was lost: stop.
         """
-        error = self.refused or self._heartbeat.lost
-        if error is not None:
+        if error := self.refused or self._heartbeat.lost:
             raise error
 
     def _known(self) -> list[Block]:

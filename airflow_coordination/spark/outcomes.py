@@ -40,7 +40,7 @@ class Complete:
     """The partition is done; what it published becomes visible in the same step.
 
     :param then: what follows at the source, one action or several (``DeleteObjects``, ``DeleteMessages``,
-        ``CommitOffsets``, ``CallUrl``).
+        ``ShowMessages``, ``CommitOffsets``, ``CallUrl``).
         The same step notes it; it is done right after it, or later by the source's ``CreatePartitionsOperator`` or
         ``airflow coordination finish-actions``: at least once, and never without the completion.
     :raises InvalidInputError: when ``then`` is something else.

@@ -313,6 +313,7 @@ class _Tenure:
             return self._lost(refusal, stop)
         finally:  # after the ending: whatever the log does with it, the partition has its error
             log.error("Partition %r failed: %s", self._lease.key, stack_text(error))
+        self._seen.parking.follow()
         return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text, stop=stop)
 
     def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:

@@ -204,6 +204,8 @@ def parked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanati
     else:
         why = f"and waits for a person: {_error(partition)}"
     sentence = _sentence(f"{_name(facts)} is parked {why}")
+    if partition.on_parked is not None:
+        sentence += " What is to follow at its source (on_parked) is not done yet."
     return Explanation(facts.key, Reason.PARKED, sentence, None, _command("reopen", facts))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError
+from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError, ShowMessages
 from airflow_coordination.follow_ups.sqs import sqs_client
 from airflow_coordination.leases import Partition, PartitionStatus
 
@@ -54,6 +54,17 @@ def test_a_receipt_that_is_no_longer_valid_is_left_alone(sqs, queue) -> None:
     found = DeleteMessages(queue, [receipt, "no receipt of this queue"], "us-east-1").carry_out()
     assert found.done + len(found.left_alone) == 2
     assert f"a message of {queue} was given to somebody else again" in found.left_alone
+
+
+def test_z11_messages_are_given_again(sqs, queue) -> None:
+    receipts = received(sqs, queue, 25)
+    action = ShowMessages(queue, receipts[:12], "us-east-1")
+    assert ShowMessages.from_json(json.loads(json.dumps(action.to_json()))).carry_out() == Carried(12)
+    assert len(received(sqs, queue, 12)) == 12
+    again = ShowMessages(queue, receipts[0], "us-east-1").carry_out()
+    assert again.done + len(again.left_alone) == 1
+    counts = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
+    assert int(counts["ApproximateNumberOfMessages"]) <= 1
 
 
 def test_a_queue_that_is_not_there_says_so(sqs, queue) -> None:

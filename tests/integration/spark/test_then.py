@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
-from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
 from airflow_coordination.spark import Close, Complete, DeleteObjects, GiveUp, Publish, drain, read_completed
 from airflow_coordination.stores import open_store
+from airflow_coordination.testing.clock import FakeClock
 
 pytestmark = pytest.mark.spark
 ROWS = '{"id": 1, "x": 1}\n{"id": 2, "x": 2}\n'
@@ -149,4 +150,73 @@ def test_a_driver_killed_in_the_middle_leaves_the_rest_to_others(tmp_path, files
     assert partition.status is PartitionStatus.COMPLETED
     assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in files)
+    assert list(one.follow_ups()) == []
+
+
+def test_z11_what_follows_a_parking_is_done_by_the_driver_whose_failure_parks_it(spark, run, one, files) -> None:
+    """Only what has failed for good, of its own: ``a`` is parked, ``b`` fails and waits, ``c`` completes."""
+    path = {file.stem: str(file) for file in files}
+
+    def main(spark, lease):
+        lease.on_parked([DeleteObjects(path[lease.partition.key]), None])
+        lease.save({"row": 1})
+        if lease.partition.key == "c":
+            return Complete()
+        raise ValueError("boom")
+
+    once = Settings(max_failures=1)
+    drain(main, store=one.store, source="s", spark=spark, settings=once, max_leases=1)
+    assert [file.exists() for file in files] == [False, True, True]
+    assert one.partition("a").parked
+    assert (one.partition("a").on_parked, list(one.follow_ups())) == (None, [])
+    run(main)
+    assert [file.exists() for file in files] == [False, True, True]
+    assert [one.partition(key).on_parked is not None for key in "bc"] == [True, True]
+    assert list(one.follow_ups()) == []
+
+
+PARKED = """
+import os, signal, sys
+from airflow_coordination.spark import DeleteObjects
+from tests.integration.spark.test_then import drained_by
+def main(spark, lease):
+    lease.on_parked(DeleteObjects(sys.argv[2]))
+    os.kill(os.getpid(), signal.SIGKILL)
+drained_by(main, sys.argv[1])
+"""
+
+
+def drained_by(main, url: str) -> None:
+    """Run a function in a driver of its own."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    drain(main, store=url, source="s", spark=spark, settings=Settings(max_lost_leases=1))
+
+
+@pytest.mark.parametrize("parks", ["its task", "a sweep"])
+def test_z11_what_follows_the_parking_of_a_killed_driver_is_done_by_others(tmp_path, files, parks) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    store.setup()
+    one = SourceCoordinator(store, "s", "a person", max_failures=1)
+    one.create_partitions(["k"])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    died = subprocess.run(
+        [sys.executable, "-c", PARKED, url, str(files[0])], env=environment, capture_output=True, check=False
+    )
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()[-3000:]
+    held = one.partition("k")
+    assert held.status is PartitionStatus.ASSIGNED
+    assert list(one.follow_ups()) == []
+    if parks == "its task":
+        assert one.fail_for_dead_owner("k", held.fence, "its driver was killed")
+    else:
+        later = open_store(url, clock=FakeClock(held.ownership_timeout))
+        assert SourceCoordinator(later, "s", "a sensor").sweep().parked == 1
+    assert one.partition("k").parked
+    assert [note.key for note in one.follow_ups()] == ["k"]
+    assert follow_up_all(one).waiting != []
+    assert follow_up_all(one, rights=FollowUpRights(objects=str(files[0].parent))).done == 1
+    assert [file.exists() for file in files] == [False, True, True]
     assert list(one.follow_ups()) == []

@@ -92,3 +92,19 @@ def test_f3_a_reset_names_what_is_left_to_do_and_both_ways_out(left, flights, cl
     assert cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--yes")[0] == 0
     cli(*FINISH, "--yes")
     assert [file.exists() for file in left] == [True, False]
+
+
+def test_z11_what_follows_a_parking_is_shown_and_done(flights, tmp_path, cli):
+    file = tmp_path / "broken.json"
+    file.write_text("records")
+    lease = flights.acquire_partition("2013-01")
+    flights.on_parked(lease, note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
+    show = ("show", "--source", "flights", "2013-01", "-o", "json")
+    assert "to do when parked" in {row["field"] for row in json.loads(cli(*show)[1])}
+    assert "Nothing is left to be done" in cli(*FINISH)[2]
+    flights.park("2013-01", "ana", "broken")
+    fields = {row["field"] for row in json.loads(cli(*show)[1])}
+    assert ("to do after 2" in fields, "to do when parked" in fields) == (True, False)
+    assert "(on_parked) is not done yet" in cli("explain", "--source", "flights", "2013-01")[1]
+    assert "Done: 1 of 1 note(s)." in cli(*FINISH, "--yes")[2]
+    assert (file.exists(), flights.partition("2013-01").parked) == (False, True)

@@ -17,6 +17,7 @@ from airflow_coordination.follow_ups import (
     DeleteObjects,
     FollowUpError,
     FollowUpRights,
+    ShowMessages,
     follow_up_all,
 )
 from airflow_coordination.follow_ups.notes import KINDS, LISTS, note_of, said_in
@@ -176,6 +177,7 @@ def test_every_kind_comes_back_as_it_went(one) -> None:
     actions = [
         DeleteObjects("/x/y"),
         DeleteMessages("https://sqs.eu-west-1.amazonaws.com/1/q", ["r1", "r2"]),
+        ShowMessages("https://sqs.eu-west-1.amazonaws.com/1/q", ["r1"], after=timedelta(minutes=3)),
         CallUrl("https://example.org/done", {"a": [1]}),
         CommitOffsets("broker:9092", "g", {"t:0": 7}),
     ]

@@ -18,6 +18,7 @@ from airflow_coordination.follow_ups import (
     DeleteObjects,
     FollowUpError,
     FollowUpRights,
+    ShowMessages,
     follow_up_all,
 )
 from airflow_coordination.follow_ups.notes import KINDS, note_of, said_in
@@ -40,6 +41,14 @@ ODD = {
         {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "no region\n"},
         {"queue": "http://[", "receipts": ["r"], "region": "x"},
         {"queue": "http://127.0.0.1:1/q", "receipts": [["r"]], "region": 7},
+    ],
+    ShowMessages: [
+        {"queue": "queue", "receipts": ["r"], "region": None, "seconds": 0},
+        {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "no region\n", "seconds": 0},
+        {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "x", "seconds": -1},
+        {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "x", "seconds": 10**30},
+        {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "x", "seconds": [1]},
+        {"queue": "http://127.0.0.1:1/q", "receipts": ["r"], "region": "x"},
     ],
     CommitOffsets: [
         {"servers": "127.0.0.1:1", "group": "g", "offsets": {"t:0": 2**70}},

@@ -203,6 +203,14 @@ def test_it_is_parked_after_lost_leases():
     assert said == Explanation("2013-01", Reason.PARKED, sentence, None, REOPEN)
 
 
+def test_z11_it_is_parked_and_something_is_to_follow():
+    """It was said in this generation; what another one has left is not to be done."""
+    fields = {"failures": 5, "last_error": "E", "ring": ring("failed"), "generation": "g"}
+    left = " What is to follow at its source (on_parked) is not done yet."
+    said = [explained(partition("CLOSED", **fields, on_parked_text=text)).sentence for text in (None, "g 1", "f 1")]
+    assert [sentence.endswith(left) for sentence in said] == [False, True, False]
+
+
 def test_it_is_parked_by_a_person():
     act = PersonsAct("park", "ana", "bad\nfile", NOW)
     said = explained(partition("CLOSED", last_error="an earlier one", ring=ring("failed")), act=act)
