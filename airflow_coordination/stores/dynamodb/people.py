@@ -20,6 +20,7 @@ from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.items import ACCOUNTING, PROGRESS, STAGED, as_kept, attribute_of
 from airflow_coordination.stores.dynamodb.large_values import stored
 from airflow_coordination.stores.dynamodb.limits import check_together
+from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
@@ -52,13 +53,15 @@ def act(partitions: Partitions, write: Act) -> Answer:
     raise call.unavailable(f"partition {write.key!r} changes faster than it can be read")
 
 
-def place(partitions: Partitions, write: Place) -> Answer:
+def place(partitions: Partitions, parkings: Parkings, write: Place) -> Answer:
     """Give a new partition the life that it had in another store."""
     call, at = Call("place", write.key), partitions.moment()
     seen = partitions.get(call, write.source, write.key)
     after = seen and steps.step(write, seen, at.now)
     if seen is None or after is None:
         return Answer(False, seen)
+    if after.on_parked_text is not None:
+        parkings.announce(call, write.source)
     texts = {PROGRESS: after.progress_text, STAGED: dump_blocks(after.staged) if after.staged else None}
     if after.accounting_text is not None:
         texts[ACCOUNTING] = after.accounting_text

@@ -273,7 +273,7 @@ class DynamoDBStore(Beside):
     def place(self, write: Place) -> Answer:
         """Give a new partition the life that it had in another store."""
         self._ready()
-        answer = people.place(self._partitions, write)
+        answer = people.place(self._partitions, self._parkings, write)
         if answer.applied:
             self._counting.moved(write.source, UNASSIGNED, write.life.status)
         return answer

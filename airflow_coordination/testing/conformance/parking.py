@@ -17,7 +17,7 @@ from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp, Forget, p
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import follows_parking
 from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import KEEP, Action, End, OnParked
+from airflow_coordination.leases.writes import KEEP, Action, End, OnParked, Place
 from airflow_coordination.testing.conformance.following import completed, noted
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
 
@@ -224,6 +224,14 @@ class Parking:
         assert at.store.write(replace(saying(at, held, None), text=promised(old, NOTE))).applied
         at.fail(at.get("k"), None)
         assert (noted(at), at.get("k").on_parked) == ([], None)
+
+    def test_s27_it_moves_to_another_store_with_its_partition(self, at: Workbench) -> None:
+        at.create("k")
+        new = at.get("k")
+        life = replace(new, token=3, nonce="n", last_op="l", generation="g", on_parked_text="g 1")
+        assert at.store.place(Place(source=at.source, key="k", created=new.create_op, life=life)).applied
+        at.fail(at.acquire("k"), None)
+        assert [(note.token, note.text) for note in noted(at)] == [(4, "1")]
 
     @pytest.mark.parametrize("action", [Action.RESET, Action.DELETE])
     def test_s27_what_a_parking_has_in_hand_is_not_begun_anew(
