@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
 from tests.mutants.broken import (
     accounting,
     acquiring,
@@ -23,7 +26,6 @@ from tests.mutants.broken import (
     planning,
     postgresql,
     rendering,
-    rules,
     settling,
     short_way,
     sqlite,
@@ -32,11 +34,10 @@ from tests.mutants.broken import (
     tenures,
     wanting,
 )
-from tests.mutants.mutant import Mutant, Simulated
+from tests.mutants.mutant import RULE, Mutant, Simulated
 
 _TABLES = (
     settling,
-    rules,
     steps,
     tenures,
     acquiring,
@@ -66,8 +67,16 @@ _TABLES = (
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
+"""Those that are texts; the others are made from the operation table (``generated.py``)."""
 
-CONTROLS = {
+WRITTEN_IN: Final = {mutant.name: Path(table.__file__ or "") for table in _TABLES for mutant in table.MUTANTS}
+"""The file that has each of them."""
+
+AS_IT_IS: Final = f"{RULE}as it is"
+"""The rules said through the words that are made to be broken, none of which is."""
+
+CONTROLS: Final[dict[str, Simulated | None]] = {
+    AS_IT_IS: None,
     "as it is, in_memory": Simulated("in_memory", operations=60_000),
     "as it is, sqlite": Simulated("sqlite", operations=20_000),
     "as it is, dynamodb": Simulated("dynamodb", operations=10_000),

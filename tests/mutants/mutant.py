@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "airflow_coordination"
+RULE = "rule."
+"""What the names of the mutants begin with that are made from the operation table, and have no text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,8 @@ def tried(mutant: Mutant, most: int | None = None) -> Verdict:
 def verdict_on(name: str, most: int | None) -> Verdict:
     """Try one, or let the code as it is run in the place of one."""
     logging.disable()
-    if name in CONTROLS:
-        return simulated(name, CONTROLS[name], most)
+    if control := CONTROLS.get(name):
+        return simulated(name, control, most)
     return tried(next(mutant for mutant in MUTANTS if mutant.name == name), most)
 
 

@@ -55,7 +55,8 @@ MUTANTS: Final = """
 ## The checks themselves
 
 A checker that finds nothing may be blind. So the real code is broken on purpose, one condition at a time, and every
-broken version must be caught: `python -m tests.mutants`.
+broken version must be caught: `make mutants`. Most are made from the operation table itself: each condition, each field
+and each record of each rule left out once. What nothing can tell from the code stands in a list with its reason.
 """
 MODEL: Final = """
 ## The model
@@ -145,7 +146,8 @@ def _last(ledger: Ledger, part: str, show: object) -> Iterable[str]:
 def _mutants(line: Line) -> Iterable[str]:
     by = Counter(name.partition(":")[0] for name in line["by"].values())
     yield (
-        f"\n{line['caught']} of {line['mutants']} were caught (commit {line['code']}), the slowest after "
+        f"\n{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
+        f"{line.get('equivalent', 0)} are known to be as good as the code; the slowest after "
         f"{line['slowest']:,} operations. What caught them: "
         f"{', '.join(f'{name} {count}' for name, count in by.most_common())}.\n"
     )

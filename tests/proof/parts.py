@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.mutants.catalogue import CONTROLS, MUTANTS
+from tests.mutants.catalogue import CONTROLS
 from tests.mutants.runner import all_tried, is_as_expected
+from tests.mutants.selection import EVERY
 from tests.proof.ledger import Ledger
 from tests.simulation.batch import Tally, run
 
@@ -58,18 +59,19 @@ def processes(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
 
 def mutants(ledger: Ledger, say: Say) -> None:
     """Try every mutant, once for each commit."""
-    verdicts = list(all_tried([*CONTROLS, *(mutant.name for mutant in MUTANTS)], JOBS))
+    verdicts = list(all_tried([*CONTROLS, *EVERY], JOBS))
     wrong = [verdict.name for verdict in verdicts if not is_as_expected(verdict)]
     caught = [verdict for verdict in verdicts if verdict.caught_by]
     figures = {
-        "mutants": len(MUTANTS),
+        "mutants": len(EVERY),
         "caught": len(caught),
+        "equivalent": len(verdicts) - len(caught) - len(wrong) - len(CONTROLS),
         "wrong": wrong,
         "slowest": max((verdict.operations for verdict in caught), default=0),
         "by": {verdict.name: verdict.caught_by for verdict in caught},
     }
     ledger.add("mutants", figures)
-    say(f"{len(caught)} of {len(MUTANTS)} mutants were caught")
+    say(f"{len(caught)} of {len(EVERY)} mutants were caught")
 
 
 def model(seconds: float, ledger: Ledger, say: Say) -> None:

@@ -129,6 +129,12 @@ class Families:
         assert not bench.store.act(bench.acting(Action.DELETE, seen)).applied
         assert bench.get("d").waits_for == ("p",)
 
+    def test_s20_nor_under_one_while_it_is_held(self, bench: Workbench) -> None:
+        seen = bench.new("p")
+        bench.create(child("c", "p"))
+        assert not bench.store.act(bench.acting(Action.DELETE, seen)).applied
+        assert bench.get("c").waits_for == ("p",)
+
     @pytest.mark.parametrize("fault", LOST)
     @pytest.mark.parametrize("number", [1, 2])
     def test_s6_a_completion_is_settled_by_the_parent_alone(

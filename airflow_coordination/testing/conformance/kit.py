@@ -17,6 +17,7 @@ from airflow_coordination.testing.conformance.coordinating import Coordinating
 from airflow_coordination.testing.conformance.copying import Copying
 from airflow_coordination.testing.conformance.creation import Creation
 from airflow_coordination.testing.conformance.endings import Endings
+from airflow_coordination.testing.conformance.exactly import Exactly
 from airflow_coordination.testing.conformance.families import Families
 from airflow_coordination.testing.conformance.following import Following
 from airflow_coordination.testing.conformance.fused import Fused
@@ -46,6 +47,7 @@ class StoreConformance(
     Tenure,
     Wanting,
     Endings,
+    Exactly,
     Sweeping,
     Limits,
     People,

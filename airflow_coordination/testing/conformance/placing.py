@@ -12,12 +12,13 @@ import pytest
 from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.leases.writes import Action, NewPartition, Place
+from airflow_coordination.leases.writes import AcquireNext, Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.conformance.accounting import LARGE
+from airflow_coordination.testing.conformance.stages import tenancy
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head
 
 _FENCE: dict[str, Any] = {"token": 7, "nonce": "there", "last_op": "ended-there", "generation": "life-there"}
@@ -72,6 +73,34 @@ class Placing:
         assert {"status", "token", "nonce", "last_op", "generation"} <= kept
         assert (found.ordinal, found.create_op, found.ring) == (new.ordinal, new.create_op, new.ring)
         assert (found.owner, found.progress_text, found.staged) == (None, wanted.progress_text, wanted.staged)
+
+    def test_all_of_its_life_goes_along_and_what_it_was_created_with_stays(self, there: Workbench) -> None:
+        there.create("parent")
+        there.create(PartitionIdentifier("k", {"file": "a"}, parents=["parent"]))
+        there.store.acquire_next(AcquireNext(source=there.source, tenancy=tenancy(there, "one"), key="parent"))
+        life = replace(
+            self.life_of(there, "parked"),
+            rank=Rank.REOPENED,
+            closed_count=2,
+            lost_leases=1,
+            max_lost_leases=9,
+            progress_text='{"row":1}',
+            staged=(block("a"),),
+            accounting_text=Accounts("life-there", False, LARGE).text,
+        )
+        there.pause()
+        there.clock.advance(MINUTE)
+        assert self.place(there, life).applied
+        found = there.get("k")
+        lacks = set() if there.get("parent").max_failures else {"max_failures"}
+        assert [name for name in MOVED if getattr(found, name) != getattr(life, name) and name not in lacks] == []
+        assert (found.payload, found.parents, found.waits_for) == ({"file": "a"}, ("parent",), ("parent",))
+        assert found.updated_at == there.clock.now()
+        there.clock.advance(MINUTE)
+        there.complete(there.get("parent"))
+        released = there.get("k")
+        assert (released.waits_for, released.updated_at) == ((), there.clock.now())
+        assert replace(released, waits_for=("parent",), updated_at=found.updated_at, rank=found.rank) == found
 
     @each_life
     def test_it_is_acquired_when_it_is_due_and_its_fence_goes_on(self, there: Workbench, life: str) -> None:
@@ -144,6 +173,15 @@ class Placing:
         assert not self.place(there, life).applied
         answer = self.place(there, replace(life, key="absent"), created="any")
         assert (answer.applied, answer.partition) == (False, None)
+
+    def test_s1_what_lives_again_keeps_its_fence(self, there: Workbench) -> None:
+        there.create("k")
+        there.act(Action.DELETE, "k")
+        there.create("k")
+        again = there.get("k")
+        assert again.token > 0
+        assert not self.place(there, self.life_of(there, "completed")).applied
+        assert there.get("k") == again
 
     def test_two_at_once_place_one(self, there: Workbench) -> None:
         there.create("k")

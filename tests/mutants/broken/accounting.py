@@ -24,20 +24,6 @@ MUTANTS = (
         "S26: a record counts again with each save after the one that it was counted in",
     ),
     Mutant(
-        "an ending carries no counts",
-        "leases.rules",
-        '        "generation": w.generation,\n        **accounted(w),\n',
-        '        "generation": w.generation,\n',
-        "S26: what was delivered since the last save is never counted",
-    ),
-    Mutant(
-        "a save carries no counts",
-        "leases.rules",
-        ' "staged": w.staged, **accounted(w)}',
-        ' "staged": w.staged}',
-        "S26: progress stands for records that are not counted when the tenure is lost",
-    ),
-    Mutant(
         "counts outlive a reset",
         _ACCOUNTS,
         "    return stored if stored.generation == partition.generation else None\n",

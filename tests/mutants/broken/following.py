@@ -20,14 +20,6 @@ def _kit(store: str, test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
-        "an ending notes nothing of what follows",
-        "leases.records",
-        "    if w.then is not None:\n",
-        "    if w.then is None and w.op is None:\n",
-        "S27: what follows an ending is never done if its driver dies",
-        _kit("in_memory", "an_ending_notes_what_follows_in_its_own_step"),
-    ),
-    Mutant(
         "a close loses what follows it",
         "leases.ending_requests",
         "            then=self.then,\n",

@@ -17,6 +17,14 @@ def _beat(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "supplier with a row",
+        "leases.records",
+        "    if holds_partitions(w.source):\n        yield TenureEnded()\n",
+        "    if True:\n        yield TenureEnded()\n",
+        "X11: a history that nobody reads and no sweep thins",
+        _kit("test_x11_suppliers_are_in_none"),
+    ),
+    Mutant(
         "retracted for nobody",
         "leases.publication",
         "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)\n",

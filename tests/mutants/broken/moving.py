@@ -15,14 +15,6 @@ def _kit(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
-        "placed over what was acquired",
-        "leases.rules",
-        "x.same(p.token, 0), x.same(p.last_op, w.created)",
-        "x.same(p.last_op, p.last_op)",
-        "S1: a life is put over another one, and its token goes back",
-        _kit("nothing_that_was_touched_is_replaced"),
-    ),
-    Mutant(
         "what is moved is due before its time",
         "stores.sql.parameters",
         "at_once = life.rank is not Rank.NEW",

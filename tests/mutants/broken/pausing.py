@@ -19,22 +19,6 @@ MUTANTS = (
         _kit("sqlite.py::TestSqlite", "x12_nothing_is_acquired"),
     ),
     Mutant(
-        "a pause holds back what is acquired in the order only",
-        "leases.rules",
-        "ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure, held_back=True)",
-        "ACQUIRE_AS_SEEN: Final = Rule(_acquirable_as_seen, _started(Outcome.LOST), of_tenure)",
-        "X12: whoever has a hint acquires",
-        _kit("in_memory.py::TestInMemory", "x12_nothing_is_acquired"),
-    ),
-    Mutant(
-        "a pause holds back the next try of a task",
-        "leases.rules",
-        "RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure)",
-        "RETAKE: Final = Rule(_retakeable, _started(Outcome.RETAKEN), of_tenure, held_back=True)",
-        "X12: a task waits for its own lease to end, which counts as lost",
-        _kit("sqlite.py::TestSqlite", "x12_a_later_try_of_the_same_task_goes_on"),
-    ),
-    Mutant(
         "a pause in memory forgets the order",
         "stores.in_memory",
         "        if source.pause.paused:\n            return None",

@@ -6,7 +6,6 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant, Tested
 
-_RULES: Final = "leases.rules"
 _BALANCE: Final = "spark.balance"
 
 _KITS: Final = {
@@ -29,85 +28,8 @@ def _balance(test: str) -> Tested:
 
 
 _HEARS: Final = "the_owner_hears_of_it_with_its_next_renewal"
-_NOT_TWICE: Final = "nobody_else_asks_before_the_time_of_who_has_asked_is_over"
-
-_LINES: Final = (
-    (
-        "asked for without the fence",
-        "    return x.both(held(x, p, w, now), x.unless(_wanted(x, p, w, now)))\n",
-        "    return x.unless(_wanted(x, p, w, now))\n",
-        "whoever holds it next is asked for what the one before was to hand over",
-        "asking_names_the_tenure",
-    ),
-    (
-        "asked for while another may still get it",
-        "    return x.both(held(x, p, w, now), x.unless(_wanted(x, p, w, now)))\n",
-        "    return held(x, p, w, now)\n",
-        "who asks last gets it, and all others wait in vain",
-        _NOT_TWICE,
-    ),
-    (
-        "stolen without the fence",
-        "        held(x, p, w, now),\n        x.less(now, p.ownership_timeout),\n",
-        "        x.less(now, p.ownership_timeout),\n",
-        "S28: whoever holds it next is stolen from",
-        "s28_whoever_holds_it_next_was_not_asked",
-    ),
-    (
-        "stolen whatever tenure was asked for",
-        "        x.same(p.wanted_token, w.fence.token),\n        x.at_most",
-        "        x.at_most",
-        "S28: a mark counts for the tenure after it",
-        "a_mark_says_nothing_of_the_next_tenure",
-    ),
-    (
-        "stolen by who has not asked",
-        "        x.same(p.wanted_by, w.tenancy.owner.text),\n",
-        "",
-        "S28: one asks, another one takes",
-        "s28_only_who_has_asked_steals",
-    ),
-    (
-        "stolen before its time",
-        "        x.at_most(p.wanted_until, now),\n",
-        "",
-        "S28: the owner has no time to save its work",
-        "s28_stealing_waits_for_its_time",
-    ),
-    (
-        "expired lease stolen",
-        "        x.less(now, p.ownership_timeout),\n",
-        "",
-        "L5: a lost lease does not count",
-        "one_that_has_run_out_is_lost_and_not_stolen",
-    ),
-    (
-        "stolen lease counts as lost",
-        '    del changes["lost_leases"]\n',
-        "",
-        "L5: a partition is parked because workers share it",
-        "stealing_starts_a_tenure_and_counts_no_lost_lease",
-    ),
-)
-"""Of the table: name, line, what stands there instead, what it breaks, and the kit's test that catches it."""
 
 MUTANTS = (
-    *(
-        Mutant(f"{store}{name}", _RULES, old, new, breaks, _kit(store, test))
-        for name, old, new, breaks, test in _LINES
-        for store in _KITS
-    ),
-    *(
-        Mutant(
-            f"{store}a pause does not hold back who steals",
-            _RULES,
-            "STEAL: Final = Rule(_stealable, _stolen, of_tenure, held_back=True)",
-            "STEAL: Final = Rule(_stealable, _stolen, of_tenure)",
-            "X12: a source is paused, and a tenure begins",
-            _kit(store, "x12_nothing_is_stolen_while_the_source_is_paused"),
-        )
-        for store in ("", "SQL: ")
-    ),
     Mutant(
         "DynamoDB: a pause does not hold back who steals",
         "stores.dynamodb.store",
@@ -115,14 +37,6 @@ MUTANTS = (
         "        if not isinstance(write, Steal) and self.holds_back(write.source):\n            return Answer(",
         "X12: a source is paused, and a tenure begins",
         _kit("DynamoDB: ", "x12_nothing_is_stolen_while_the_source_is_paused"),
-    ),
-    Mutant(
-        "stolen tenure without a row",
-        _RULES,
-        "STEAL: Final = Rule(_stealable, _stolen, of_tenure, held_back=True)",
-        "STEAL: Final = Rule(_stealable, _stolen, held_back=True)",
-        "X11: nobody can see later who was stolen from",
-        _kit("SQL: ", "x11_a_stolen_tenure_is_history"),
     ),
     Mutant(
         "a renewal in memory does not say who wants it",
