@@ -35,6 +35,16 @@ EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.act.clean_up free/field status", "only what is completed is cleaned up"),
     ("rule.place/conjunct [12]", _CHAIN),
     ("rule.act.retract free/loses staged", "it is refused while blocks are staged"),
+    *(
+        (f"rule.act.clean_up free/field {name}", "a completion has taken it away")
+        for name in ("reopen_at", "available_at", "staged", "waits_for", "awaited_op")
+    ),
+    ("rule.act.clean_up free/loses failures", "a completion has set it to 0"),
+    ("rule.act.clean_up free/loses lost_leases", "a completion has set it to 0"),
+    ("rule.begin/conjunct 1", _CHAIN),
+    ("rule.begin/conjunct 3", "the nonce is asked for as the operation before, too"),
+    ("rule.retake/conjunct 1", "only what is held has an owner"),
+    ("rule.retake/conjunct 2", "no two tenures have the same last operation, which is asked for"),
     ("rule.adopt/conjunct 1", "who holds nothing has no try"),
     ("rule.reopen/conjunct 1", "only what is closed has a time to reopen"),
     ("rule.steal/conjunct 1", "only what is held has a lease that still runs"),

@@ -56,6 +56,7 @@ def working(bench: Workbench) -> None:
     now = bench.get("k")
     assert (now.rank, now.priority, now.payload, now.parents) == (Rank.REOPENED, 3, {"file": "a"}, ("parent",))
     assert {name: getattr(now, name) for name in counts} == counts
+    assert (now.progress_text, now.staged, now.accounting_text) == (write.progress_text, write.staged, write.accounting)
 
 
 def fresh(bench: Workbench) -> None:

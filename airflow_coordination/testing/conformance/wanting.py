@@ -95,6 +95,12 @@ class Wanting:
         assert not bench.steal(bench.get("k"), by=ANA).applied
         assert bench.ask(next_one, ANA).applied
 
+    def test_a_mark_of_the_tenure_before_holds_up_nobody_who_asks(self, bench: Workbench) -> None:
+        seen = held(bench)
+        assert bench.ask(seen, ANA).applied
+        bench.give_up(seen)
+        assert bench.ask(bench.acquire("k"), BEN).applied
+
     def test_handing_over_counts_nothing_and_keeps_what_was_saved(self, bench: Workbench) -> None:
         seen = held(bench)
         bench.ask(seen, ANA)
