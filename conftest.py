@@ -13,6 +13,8 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
+from tests.left_out import choices
+
 settings.load_profile("ci")
 _ROOT = Path(__file__).parent
 _BY_FIXTURE = {
@@ -29,6 +31,7 @@ _SYSTEM = _ROOT / "tests" / "system"
 _UNIT = _ROOT / "tests" / "unit"
 _KIT = _ROOT / "tests" / "conformance"
 _ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
+_CHOICES = choices()
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
 _TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 
@@ -43,8 +46,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("system")
         if _KIT in item.path.parents:
             item.add_marker("kit")
+        if _CHOICES.leaves_out(item.nodeid):
+            item.add_marker("long")
         _check_folder(item)
     items.sort(key=lambda item: _SYSTEM not in item.path.parents)
+
+
+def pytest_report_header() -> list[str]:
+    """Say what this commit tries of what CI tries in part (``tests/left_out.py``)."""
+    return [f"of {line}" for line in _CHOICES]
 
 
 def _check_folder(item: pytest.Item) -> None:

@@ -23,6 +23,7 @@ from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from tests.engines.ports import free_ports
 from tests.engines.postgres import fresh_database
 from tests.integration.stores.filling import fill
+from tests.share import LARGE
 from tests.system.harness import START_UP, wait_for
 
 PICTURES = os.environ.get("WRITE_PICTURES")
@@ -90,8 +91,8 @@ def large_url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def large(large_url: str) -> PartitionStore:
-    """1,000,000 partitions in 20 sources, which belong to the DAG."""
-    fill(large_url, 1_000_000, LARGE_SOURCES)
+    """1,000,000 partitions (in CI 240,000) in 20 sources, which belong to the DAG."""
+    fill(large_url, LARGE, LARGE_SOURCES)
     store = open_store(large_url)
     for name in LARGE_SOURCES:
         SourceCoordinator(store, name, "somebody").register_dag("flights_dag")

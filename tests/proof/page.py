@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from tests.left_out import ROWS, LeftOut
 from tests.processes.report import PER_HUNDRED_FAULTS, PER_THOUSAND_OPERATIONS
 from tests.proof.ledger import Ledger, Line
 from tests.proof.parts import STORES
@@ -64,14 +66,31 @@ MODEL: Final = """
 The rules without the code: [an explorer](explanation/model.md) tries every order of messages within bounds. Each rule
 is also loosened, to see what it prevents: `make model`.
 """
+REST: Final = """
+## What CI tries in part
+
+`make test` is run for each change, so it tries what a change can break. Of the following it tries a part, and prints
+which and why (`tests/left_out.py`). `make test-all` tries all of it, and so does `make proof`, once for each commit;
+`python -m tests.proof --only rest` does only that. This is when it did last. Where files are named by a digest, CI
+tries all as soon as they are others.
+"""
 
 
 def write(ledger: Ledger, path: Path = PAGE) -> None:
     """Write the page."""
-    path.write_text("".join(_sections(ledger)))
+    before = path.read_text() if path.exists() else ""
+    path.write_text("".join(_sections(ledger, before)))
 
 
-def _sections(ledger: Ledger) -> Iterable[str]:
+def renew_rest(ledger: Ledger, path: Path = PAGE) -> None:
+    """Write only the section on what CI tries in part; another machine's ledger may have the other figures."""
+    text = path.read_text()
+    head, _, tail = text.partition(REST) if REST in text else text.partition("\n## Versions")
+    tail = tail[tail.index("\n## ") :] if REST in text else f"\n## Versions{tail}"
+    path.write_text("".join([head, *_rest(ledger, text), tail]))
+
+
+def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield HEAD
     yield SIMULATED
     yield from _simulated(ledger)
@@ -81,6 +100,7 @@ def _sections(ledger: Ledger) -> Iterable[str]:
     yield from _last(ledger, "mutants", _mutants)
     yield MODEL
     yield from _last(ledger, "model", _model)
+    yield from _rest(ledger, before)
     yield from _versions(ledger)
 
 
@@ -159,6 +179,22 @@ def _model(line: Line) -> Iterable[str]:
         f"{line['complete']} explored to their end within their bounds, the others for their share of the time; "
         f"{len(line['wrong'])} not as they should be.\n"
     )
+
+
+def _rest(ledger: Ledger, before: str) -> Iterable[str]:
+    heads = ("tests", "CI tries", "passed", "failed", "minutes", "commit", "files")
+    yield REST
+    yield _table(heads, *(_rest_row(row, list(ledger.lines(f"rest {row.name}")), before) for row in ROWS))
+
+
+def _rest_row(row: LeftOut, lines: list[Line], before: str) -> tuple[object, ...]:
+    """Return the figures of the last run; those that stand on the page where this ledger has none."""
+    if not lines:
+        known = re.search(rf"^\| {re.escape(row.name)} \| [^|]* \| (.*) \|$", before, re.MULTILINE)
+        return (row.name, row.tried, *(known[1].split(" | ") if known else ("not run yet", "", "", "", "")))
+    line = lines[-1]
+    minutes, made = f"{line['seconds'] / 60:.1f}", f"`{line['code']}` ({line['at'][:10]})"
+    return (row.name, row.tried, line["passed"], line["failed"], minutes, made, line["files"] and f"`{line['files']}`")
 
 
 def _versions(ledger: Ledger) -> Iterable[str]:

@@ -1,0 +1,96 @@
+"""What CI tries in part is tried whole in turn, and where its files have changed; the proof's page remembers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import left_out
+from tests.integration.crash_points.test_crash_points import STORES
+from tests.left_out import ROWS, Choices, LeftOut, digest_of, last_seen
+from tests.proof import page
+from tests.proof.ledger import Ledger
+
+COMMITS = [f"{number:040x}" for number in range(100)]
+TURNS = [row for row in ROWS if row.turns]
+ASKING = [row for row in ROWS if row.unless]
+by_name = {"ids": lambda row: row.name}
+
+
+@pytest.mark.parametrize("row", ROWS, **by_name)
+def test_its_tests_are_there(row: LeftOut) -> None:
+    assert all((left_out.ROOT / place).exists() for place in row.places)
+    assert all(list(left_out.ROOT.glob(pattern)) for pattern in row.unless)
+
+
+def test_crash_points_take_turns_by_store() -> None:
+    [row] = [row for row in ROWS if row.name == "crash points"]
+    assert list(row.turns) == [getattr(store, "values", [store])[0] for store in STORES]
+
+
+@pytest.mark.parametrize("row", TURNS, **by_name)
+def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
+    tests = {
+        "crash points": lambda name: f"{row.places[0]}::test_s3_an_action_killed[{name}-park]",
+        "walks through a whole Airflow": lambda name: {
+            "the demo": "tests/system/demo/test_demo.py::test_the_published_flights[sqlite]",
+            "the quickstart": "tests/system/test_quickstart.py::test_seen[plain-python]",
+            "the tutorial": "tests/system/test_tutorial.py::test_e4",
+        }[name],
+        "killed readers, executors and writers": lambda name: (
+            f"{dict(zip(row.turns, row.places, strict=True))[name]}::test_killed[1]"
+        ),
+    }[row.name]
+    tried = [[name for name in row.turns if not Choices(commit, {}).leaves_out(tests(name))] for commit in COMMITS]
+    assert {len(names) for names in tried} == {1}
+    assert {name for [name] in tried} == set(row.turns)
+    assert any(
+        f"{tried[7][0]}, whose turn it is on commit {COMMITS[7][:9]}" in line for line in Choices(COMMITS[7], {})
+    )
+
+
+def test_where_nothing_tells_the_commit_all_is_tried() -> None:
+    assert not any(Choices(None, {}).leaves_out(place) for row in TURNS for place in row.places)
+
+
+def test_the_other_tests_of_a_file_are_always_tried() -> None:
+    always = (
+        "tests/integration/crash_points/test_crash_points.py::test_s6_killed_at_any_call_after_a_lost_answer[sweep]"
+    )
+    assert not any(Choices(commit, {}).leaves_out(always) for commit in COMMITS)
+    assert not any(
+        Choices(commit, {}).leaves_out("tests/system/demo/test_demo.py::test_a_missing") for commit in COMMITS
+    )
+
+
+@pytest.mark.parametrize("row", ASKING, **by_name)
+def test_what_asks_for_its_files_is_tried_as_soon_as_one_is_another(
+    row: LeftOut, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = f"{row.places[0]}::test_any"
+    assert Choices(COMMITS[0], {row.name: digest_of(row)}).leaves_out(test)
+    assert not Choices(COMMITS[0], {}).leaves_out(test)
+    file = next(left_out.ROOT.glob(row.unless[-1])).relative_to(left_out.ROOT)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("a")
+    monkeypatch.setattr(left_out, "ROOT", tmp_path)
+    seen = {row.name: digest_of(row)}
+    assert Choices(COMMITS[0], seen).leaves_out(test)
+    (tmp_path / file).write_text("b")
+    assert not Choices(COMMITS[0], seen).leaves_out(test)
+
+
+@pytest.mark.parametrize(("failed", "remembered"), [(0, True), (1, False)])
+def test_the_page_remembers_what_was_seen_and_was_well(tmp_path: Path, failed: int, *, remembered: bool) -> None:
+    row, ledger, file = ASKING[0], Ledger(tmp_path / "ledger.jsonl"), tmp_path / "reliability.md"
+    file.write_text("# Reliability\n\n## Versions\n\nMade on …\n")
+    figures = {"passed": 207, "failed": failed, "seconds": 90.0, "files": digest_of(row)}
+    ledger.add(f"rest {row.name}", figures)
+    page.renew_rest(ledger, file)
+    written = file.read_text()
+    assert (last_seen(written) == {row.name: digest_of(row)}) is remembered
+    page.renew_rest(Ledger(tmp_path / "another machine's"), file)
+    assert file.read_text() == written
+    assert written.startswith("# Reliability\n")
+    assert written.endswith("## Versions\n\nMade on …\n")

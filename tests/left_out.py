@@ -1,0 +1,173 @@
+"""What `make test` tries in part, or only where it could have changed; `make proof` and `make test-all` try all of it.
+
+What a landing can break is tried with it. The rest costs more minutes than a landing may take, and shows what other
+tests show already in short. ``conftest.py`` marks it ``long`` and says what it has left out, and why;
+``python -m tests.proof --only rest`` runs each row whole and notes it on ``docs/reliability.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = ROOT / "docs" / "reliability.md"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Tests of which a landing tries a part.
+
+    :param name: for people, and on the page.
+    :param places: the files or folders that hold all of them.
+    :param tried: what CI tries of it, in words.
+    :param turns: of these each commit tries one: a name, and the pattern of the IDs of its tests.
+    :param unless: patterns of files. As long as they are as they were when the proof last ran, CI tries none of it.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    tried: str
+    turns: Mapping[str, str] = field(default_factory=dict)
+    unless: tuple[str, ...] = ()
+
+    def holds(self, node: str) -> bool:
+        """Return whether a test is one of these, by its ID."""
+        return any(node == place or node.startswith((f"{place}/", f"{place}::")) for place in self.places)
+
+
+_RULES: Final = "airflow_coordination/leases/"
+ROWS: Final = (
+    LeftOut(
+        "the model's search",
+        ("tests/model/test_model.py",),
+        "where the rules or the model have changed",
+        unless=(*(f"{_RULES}{name}.py" for name in ("algebra", "*rule", "*rules", "transitions")), "tests/model/*.py"),
+    ),
+    LeftOut(
+        "the kit on the simulated DynamoDB",
+        ("tests/simulation/dynamodb/test_conformance.py",),
+        "where the engine has changed; random requests beside DynamoDB Local always",
+        unless=("tests/simulation/dynamodb/*.py",),
+    ),
+    LeftOut(
+        "what plain pip resolves",
+        ("tests/house/test_resolving.py",),
+        "where the requirements have changed",
+        unless=("pyproject.toml",),
+    ),
+    LeftOut(
+        "crash points",
+        ("tests/integration/crash_points/test_crash_points.py",),
+        "on one of four stores; after lost answers always",
+        turns={name: rf"\[{name}-" for name in ("in_memory", "sqlite", "postgresql", "dynamodb")},
+    ),
+    LeftOut(
+        "killed readers, executors and writers",
+        (
+            "tests/integration/kafka/test_kills.py",
+            "tests/integration/kinesis/test_kills.py",
+            "tests/integration/spark_faults/test_deliver.py",
+            "tests/integration/spark_faults/test_executors.py",
+            "tests/integration/spark_s3/test_killed.py",
+        ),
+        "one of five; drivers that are killed always",
+        turns={
+            "Kafka": r"/kafka/test_kills\.py",
+            "Kinesis": r"/kinesis/test_kills\.py",
+            "deliveries": r"/spark_faults/test_deliver\.py",
+            "executors": r"/spark_faults/test_executors\.py",
+            "S3": r"/spark_s3/test_killed\.py",
+        },
+    ),
+    LeftOut(
+        "walks through a whole Airflow",
+        ("tests/system/demo", "tests/system/test_quickstart.py", "tests/system/test_tutorial.py"),
+        "one of three; the README's always",
+        turns={
+            "the demo": r"test_demo\.py::test_the_published",
+            "the quickstart": r"/test_quickstart\.py",
+            "the tutorial": r"/test_tutorial\.py",
+        },
+    ),
+    LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
+    LeftOut("the board at a million partitions", ("tests/browser/test_large.py",), "at 240,000"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a commit tries of one row.
+
+    :param out: the patterns of the IDs of what it leaves out.
+    :param said: what it tries and why, in words; empty where the row's own words say it.
+    """
+
+    out: tuple[str, ...] = ()
+    said: str = ""
+
+
+class Choices:
+    """What this commit tries of each row.
+
+    :param commit: its digest in hexadecimal, ``None`` where nothing tells: then nothing is left out in turn.
+    :param seen: by the rows' names, the digests of their files when the proof last ran.
+    """
+
+    def __init__(self, commit: str | None, seen: Mapping[str, str]) -> None:
+        self._of = {row.name: _choice(row, commit, seen.get(row.name)) for row in ROWS}
+
+    def leaves_out(self, node: str) -> bool:
+        """Return whether a test is left out, by its ID."""
+        out = (pattern for row in ROWS if row.holds(node) for pattern in self._of[row.name].out)
+        return any(re.search(pattern, node) for pattern in out)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield a line for each row of which this commit decides something."""
+        return (f"{name}: {choice.said}" for name, choice in self._of.items() if choice.said)
+
+
+def choices() -> Choices:
+    """Return what the commit that is checked out tries."""
+    return Choices(_commit(), last_seen(PAGE.read_text()))
+
+
+def digest_of(row: LeftOut) -> str:
+    """Return the digest of the files that a row asks about, of their names and what is in them; empty for none."""
+    files = sorted({path for pattern in row.unless for path in ROOT.glob(pattern)})
+    whole = hashlib.sha256()
+    for path in files:
+        whole.update(f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()[:12] if files else ""
+
+
+def last_seen(page: str) -> dict[str, str]:
+    """Return the digest that the page has for each row, if the proof has run it and nothing was wrong."""
+    row = r"^\| ([^|]+) \| [^|]+ \| [1-9]\d* \| 0 \|[^|]+\|[^|]+\| `([0-9a-f]{12})` \|$"
+    return dict(re.findall(row, page, re.MULTILINE))
+
+
+def _choice(row: LeftOut, commit: str | None, seen: str | None) -> Choice:
+    if row.unless:
+        if seen == (now := digest_of(row)):
+            return Choice((r"",), f"not tried: its files are those that make proof saw last ({now})")
+        return Choice((), f"tried: its files are not those that make proof saw last ({now})")
+    if not row.turns or commit is None:
+        return Choice()
+    chosen = list(row.turns)[int(hashlib.sha256(f"{commit} {row.name}".encode()).hexdigest(), 16) % len(row.turns)]
+    out = tuple(pattern for name, pattern in row.turns.items() if name != chosen)
+    return Choice(out, f"{chosen}, whose turn it is on commit {commit[:9]}")
+
+
+def _commit() -> str | None:
+    command = ("git", "-c", "safe.directory=*", "rev-parse", "HEAD")
+    try:
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return said.stdout.strip() if said.returncode == 0 else None
