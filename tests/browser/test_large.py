@@ -80,7 +80,7 @@ def test_why_is_four_clicks_from_the_log_in(page: Page) -> None:
     page.get_by_role("menuitem", name="Partitions").click()
     expect(page.get_by_text(f"COMPLETED {COMPLETED:,}")).to_have_count(20)
     keep(page, "board-large")
-    page.get_by_role("link", name="PARKED 5").first.click()
+    page.get_by_role("link", name=f"PARKED {PARKED}").first.click()
     page.get_by_role("link", name="k000000998").click()
     expect(page.get_by_text("Partition 'k000000998' is parked")).to_be_visible()
 
