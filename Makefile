@@ -61,7 +61,7 @@ test-suite: .venv/ready
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
 	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
-	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
+	COORDINATION_TEST_SHARE=$(SHARE) COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
@@ -83,14 +83,22 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 	@scripts/system_packages.sh java
 	scripts/without_airflow.sh
 
+# Rooms, the tree, the pages, the model's traces, the kit in memory and on SQLite; all else is for `make test`.
+WHILE_WRITING := tests/unit tests/conformance tests/house tests/docs tests/model tests/mutants
+
 .PHONY: test-fast
-test-fast: lint ## What can be tested in about three minutes: no Spark, PostgreSQL, DynamoDB Local, OpenSearch, Kinesis or Airflow processes
-	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST)"
+test-fast: .venv/ready .work/javascript/ready ## What can be tested in 90 seconds: lint, and what needs no engine, moto or Airflow process
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint test-while-writing
+
+.PHONY: test-while-writing
+test-while-writing: .venv/ready
+	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST) and not long" $(WHILE_WRITING)
 
 MINUTES ?= 30
 
 .PHONY: proof
-proof: engines ## Break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
+proof: engines ## Try whole what CI tries in part, break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
+	@scripts/system_packages.sh chromium
 	$(RUN) python -m tests.proof --minutes $(MINUTES)
 
 .PHONY: model

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.tree import PACKAGE, ROOT
 
 WATCHED_IMPORT = """
@@ -20,6 +22,7 @@ sys.exit(f"touched {touched}" if touched else None if dags else "no DAG in it")
 """
 
 
+@pytest.mark.slow  # a process that imports Airflow, for each
 def test_importing_a_dag_file_opens_no_database_and_no_connection(tmp_path):
     """The DAG processor does it all the time, and so does every task."""
     dag_files = sorted([*(ROOT / "dags").glob("*.py"), *(PACKAGE / "examples").glob("*.py")])
