@@ -12,7 +12,7 @@ from tests.left_out import ROWS, Choices, LeftOut, digest_of, last_seen
 from tests.proof import page
 from tests.proof.ledger import Ledger
 
-COMMITS = [f"{number:040x}" for number in range(100)]
+COMMITS = [f"{number:040x}" for number in range(40)]
 TURNS = [row for row in ROWS if row.turns]
 ASKING = [row for row in ROWS if row.unless]
 by_name = {"ids": lambda row: row.name}
