@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.model import asking, checks, cleaning, families, following, pausing, settling
+from tests.model import asking, checks, cleaning, families, following, parking, pausing, settling
 from tests.model.operations import claimable, publish, take
 from tests.model.others import TABLE, nothing
 from tests.model.rules import Scenario
@@ -19,6 +19,7 @@ from tests.model.state import (
     CHAIN,
     CLEAR,
     COMPLETED,
+    FOLLOWED,
     HEAL,
     STEERING,
     TASK,
@@ -77,9 +78,15 @@ def _steered(state: State, m: Message, scenario: Scenario) -> Applied:
     return Applied(after, None if after is state else ANY, None, broken)
 
 
+def _followed(state: State, m: Message, scenario: Scenario) -> Applied:
+    after, broken = parking.taken_out(state, m, scenario)
+    return Applied(after, m.part, None, broken)
+
+
 _OF_NO_LIFE = {
     **dict.fromkeys(STEERING, _steered),
     CLEAR: lambda state, m, scenario: Applied(following.cleared(state, m, scenario), m.part),
+    FOLLOWED: _followed,
     HEAL: lambda state, m, scenario: Applied(families.healed(state, m, scenario), m.part),
 }
 """Messages that are no step in a partition's life."""

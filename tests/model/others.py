@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model import asking
+from tests.model import asking, parking
 from tests.model import operations as owners
 from tests.model.operations import end
 from tests.model.rules import Scenario
@@ -131,6 +131,7 @@ TABLE = {
     "begin": owners.begin,
     "renew": owners.renew,
     "save": owners.save,
+    "say": parking.say,
     "save_state": owners.save_global_state,
     "complete": owners.complete,
     "fused": owners.complete,

@@ -72,6 +72,12 @@ class Rules:
     """Whether the note is taken away only when all is done."""
     cleared_by_op: bool = True
     """Whether taking a note away names the ending it belongs to; otherwise only the partition."""
+    said_in_chain: bool = True
+    """Whether what follows a parking is said in the chain; otherwise under the fence alone, as a renewal is sent."""
+    said_of_one_generation: bool = True
+    """Whether it follows only in the generation in which it was said."""
+    followed_names_parking: bool = True
+    """Whether taking it out names the operation that has parked the partition; otherwise only that it is parked."""
     blocked_waits: bool = True
     """Whether nobody acquires what waits for a parent."""
     create_sees_parents: bool = True

@@ -17,7 +17,7 @@ OK, REFUSED, UNKNOWN, LEFT, REPEAT = "ok", "refused", "unknown", "left", "repeat
 
 ACQUISITIONS = frozenset(("acquire_hint", "acquire_query", "retake", "steal"))
 ENDINGS = frozenset(("complete", "fused", "close", "close_state", "fail", "give_up"))
-CHAIN = ENDINGS | {"begin", "save"}
+CHAIN = ENDINGS | {"begin", "save", "say"}
 OWNED = CHAIN | {"renew", "adopt"}
 ASK = "ask"
 """Says that another worker wants a lease: no write of its owner's."""
@@ -26,6 +26,8 @@ STEERING = ("pause", "resume")
 """What people do to the whole source."""
 CLEAR = "clear"
 """Takes the note of a follow-up away."""
+FOLLOWED = "followed"
+"""Takes what was to follow out of a parked partition."""
 HEAL = "heal"
 """A sweep's release of a child whose parent has finished."""
 PEOPLE = ("reset", "retract", "delete", "release", "park", "reopen_parked", "place", "finish", "clean_up")
@@ -83,6 +85,8 @@ class Item(NamedTuple):
     """The mark: who has asked for it last, and the token of the tenure that was asked for; endings leave it there."""
     finished: bool = False
     """Of a tombstone: whether it was cleaned up, and not deleted."""
+    said: tuple[str, ...] = ()
+    """What is to follow when it is parked: the generation in which it was said, and the operation that said it."""
     payload: str = ""
     """The refresh that has given it its payload; empty for its creation."""
 

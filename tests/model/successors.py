@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.model import cleaning, families
+from tests.model import cleaning, families, parking
 from tests.model.adversary import Step, deliveries, time_to_live
 from tests.model.following import follows
 from tests.model.others import nothing
@@ -66,6 +66,7 @@ def successors(state: State, scenario: Scenario) -> Iterator[Step]:
         yield from (moves if index < scenario.workers else supplies)(state, index, scenario)
     yield from people(state, scenario)
     yield from follows(state, scenario)
+    yield from parking.happenings(state, scenario)
     yield from families.happenings(state, scenario)
     for part, item in enumerate(state.items):
         yield from sweep(state, part, item, scenario)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.model.adversary import Label
-from tests.model.state import ACQUISITIONS, ANY, CHAIN, CLEAR, HEAL, PEOPLE, STEERING, Item, Message, State
+from tests.model.state import ACQUISITIONS, ANY, CHAIN, CLEAR, FOLLOWED, HEAL, PEOPLE, STEERING, Item, Message, State
 
 
 def said(label: Label, after: State) -> str:
@@ -30,7 +30,7 @@ def names(m: Message) -> str:
         return f"(saw generation {m.generation}, payload of {m.saw[0] or 'the creation'})"
     if m.kind == HEAL:
         return f"(partition {m.part}, of creation {m.prev or 'any'}, need not wait for {m.since})"
-    if m.kind == CLEAR:
+    if m.kind in (CLEAR, FOLLOWED):
         return f"(after {m.prev})"
     return f"(partition {m.part})" if m.part != ANY else ""
 

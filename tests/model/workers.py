@@ -127,7 +127,7 @@ def while_owning(state: State, index: int, worker: Worker, scenario: Scenario) -
         if may_send(state, "begin", scenario):
             yield send_owned(state, index, "begin", scenario)
         return
-    for kind in ("save", *ENDS):
+    for kind in ("save", "say", *ENDS):
         if worker.unsettled:
             yield from after_unknown(state, index, kind, scenario)
         elif may_send(state, kind, scenario) and _sensible(worker, kind, scenario):
@@ -145,7 +145,7 @@ def after_unknown(state: State, index: int, kind: str, scenario: Scenario) -> It
     worker = state.workers[index]
     earlier = message(state, worker.unsettled)
     assert earlier is not None
-    same = kind != "save" and SAME_WISH.get(kind, kind) == SAME_WISH.get(earlier.kind, earlier.kind)
+    same = kind not in ("save", "say") and SAME_WISH.get(kind, kind) == SAME_WISH.get(earlier.kind, earlier.kind)
     same &= scenario.rules.same_wish_is_same_write
     if not same and not (may_send(state, kind, scenario) and _sensible(worker, kind, scenario)):
         return
