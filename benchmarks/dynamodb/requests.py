@@ -24,6 +24,7 @@ class Tally:
         changes the index, too, and Amazon bills two.
     :param read: read units, of the table and its index together.
     :param bytes: of the requests' bodies.
+    :param received: bytes of the answers' bodies.
     :param at_once: how many are under way, and how many were at most.
     """
 
@@ -33,6 +34,7 @@ class Tally:
     billed: Counter[str] = field(default_factory=Counter)
     read: float = 0
     bytes: int = 0
+    received: int = 0
     most_at_once: int = 0
     at_once: int = 0
 
@@ -76,7 +78,7 @@ class Requests:
                 tally.at_once += 1
                 tally.most_at_once = max(tally.most_at_once, tally.at_once)
 
-    def _answered(self, event_name: str, parsed: dict[str, Any], **_: Any) -> None:
+    def _answered(self, event_name: str, http_response: Any, parsed: dict[str, Any], **_: Any) -> None:
         operation, units = event_name.rpartition(".")[2], _units(parsed.get("ConsumedCapacity"))
         refused, written = _was_refused(parsed), units if operation in _WRITES else Counter[str]()
         billed = _billed(operation, written)
@@ -87,6 +89,7 @@ class Requests:
                 tally.written += written
                 tally.billed += billed
                 tally.read += (units - written).total()
+                tally.received += len(http_response.content)
 
 
 def _ask_for_capacity(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any] | None:

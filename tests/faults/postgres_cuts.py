@@ -69,6 +69,7 @@ class _Session:
         with suppress(OSError):
             while data := self._server.recv(_CHUNK):
                 if not self._swallowing.is_set():
+                    self._proxy.received += len(data)
                     self._client.sendall(data)
                     continue
                 tail = (tail + data)[-len(_READY) :]
@@ -93,6 +94,8 @@ class CuttingProxy:
         """How many statements clients have sent."""
         self.bytes = 0
         """How many bytes clients have sent, with all that belongs to the protocol."""
+        self.received = 0
+        """How many bytes clients were answered."""
         self._cut: Cut | None = None
         self._refusing = False
         self._lock = threading.Lock()

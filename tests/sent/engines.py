@@ -19,7 +19,7 @@ from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from benchmarks.dynamodb.data_prepper import INDEX, make_table
 from benchmarks.dynamodb.requests import Requests, Tally
-from tests.faults.postgres_cuts import cutting_proxy
+from tests.faults.postgres_cuts import CuttingProxy, cutting_proxy
 from tests.integration.dynamodb.engine import Engine
 from tests.sent.operations import OPERATIONS
 from tests.sent.place import Operation, started
@@ -124,13 +124,17 @@ def on_postgresql(url: str) -> Record:
             store._used_up.slow = inf
             return store
 
-        record = Record(lambda: Counter(statements=proxy.statements, bytes=proxy.bytes), _on_the_wire)
+        record = Record(lambda: _on_wire(proxy), _statements)
         with heard_by_psycopg(record.tape):
             return made(process, record, sql=True)
 
 
-def _on_the_wire(sent: Sums) -> Cells:
-    return {"PostgreSQL": str(sent["statements"]), "PostgreSQL, KiB": _begun(sent["bytes"])}
+def _on_wire(proxy: CuttingProxy) -> Sums:
+    return Counter(statements=proxy.statements, bytes=proxy.bytes, received=proxy.received)
+
+
+def _statements(sent: Sums) -> Cells:
+    return {"PostgreSQL": str(sent["statements"]), "PostgreSQL, KiB": _begun(sent)}
 
 
 def on_dynamodb(engine: Engine, table: str, cells: Callable[[Sums], Cells], *, theirs: bool = False) -> Record:
@@ -156,12 +160,12 @@ def on_dynamodb(engine: Engine, table: str, cells: Callable[[Sums], Cells], *, t
 
 
 def _sums(tally: Tally) -> Sums:
-    return Counter(tally.sent) + Counter(
-        bytes=tally.bytes, read=tally.read, written=tally.billed["table"], index=tally.billed[INDEX]
-    )
+    sums = {"bytes": tally.bytes, "received": tally.received, "read": tally.read}
+    units = {"written": tally.billed["table"], "index": tally.billed[INDEX]}
+    return Counter(tally.sent) + Counter(sums | units)
 
 
-SUMS = ("bytes", "read", "written", "index")
+SUMS = ("bytes", "received", "read", "written", "index")
 
 
 def requests(sent: Sums) -> Cells:
@@ -174,7 +178,7 @@ def requests_and_units(sent: Sums) -> Cells:
     """Return what DynamoDB Local tells on the table that this package makes."""
     return {
         **requests(sent),
-        "DynamoDB, KiB": _begun(sent["bytes"]),
+        "DynamoDB, KiB": _begun(sent),
         "read": f"{sent['read']:g}",
         "written": _units(sent),
     }
@@ -189,5 +193,6 @@ def _units(sent: Sums) -> str:
     return f"{sent['written']:g} + {sent['index']:g}" if sent["written"] or sent["index"] else "–"
 
 
-def _begun(size: int) -> str:
-    return str(-(-size // KIB))
+def _begun(sent: Sums) -> str:
+    """Return begun KiB: sent, and answered."""
+    return " + ".join(str(-(-sent[way] // KIB)) for way in ("bytes", "received"))

@@ -20,8 +20,7 @@ COLUMNS = (
     "written",
     "written, theirs",
 )
-"""Statements; begun KiB on the wire; requests; units, on the table that this package makes and on Data Prepper's."""
-NOTHING = "–"
+"""Statements; begun KiB, sent + answered; requests; units, on the table this package makes and on Data Prepper's."""
 
 Cells = dict[str, str]
 Rows = dict[str, Cells]

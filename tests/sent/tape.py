@@ -47,6 +47,11 @@ class Tape:
         known = self._first.setdefault(text, self._heading)
         self.lines.append(text if known == self._heading else f"(as under: {known})")
 
+    def sections(self) -> dict[str, str]:
+        """Return what was sent under each heading; nothing of what is only named there."""
+        parts = "\n".join(self.lines).split("\n## ")
+        return {name.removeprefix("## "): text for name, _, text in (part.partition("\n") for part in parts)}
+
     def text(self) -> str:
         """Return all of it."""
         return "\n".join(self.lines).lstrip() + "\n"

@@ -29,9 +29,29 @@ def test_sqlite(tmp_path: Path) -> None:
     _compare(on_sqlite(tmp_path))
 
 
+IN_ORDER = "ORDER BY source_partition_key FOR UPDATE"
+"""How several rows are locked by who waits for them: two statements with the same rows never wait in a circle."""
+
+
 @pytest.mark.postgres
 def test_postgresql(postgres_store_url: str) -> None:
-    _compare(on_postgresql(postgres_store_url))
+    """What waits for locks takes them in order, too: no deadlock shows that it does not, as long as plans are alike."""
+    record = on_postgresql(postgres_store_url)
+    _compare(record)
+    texts = record.tape.sections()
+    assert [name for name, text in texts.items() if _locks_out_of_order(text)] == []
+    assert IN_ORDER in texts["create one with a parent"]
+    assert 'ORDER BY given.key COLLATE "C"' in texts["create one with a parent"]
+    assert IN_ORDER in texts["complete what two others wait for"]
+
+
+def _locks_out_of_order(text: str) -> bool:
+    return "FOR UPDATE" in text.replace(IN_ORDER, "").replace("FOR UPDATE SKIP LOCKED", "")
+
+
+def test_a_lock_out_of_order_is_seen() -> None:
+    assert not _locks_out_of_order(f"SELECT 1 {IN_ORDER}), (SELECT 2 LIMIT 1 FOR UPDATE SKIP LOCKED)")
+    assert _locks_out_of_order(f"SELECT 1 {IN_ORDER}), (SELECT 2 LIMIT 1 FOR UPDATE)")
 
 
 @pytest.mark.dynamodb
