@@ -64,7 +64,8 @@ def _check_followed_up(coordinator: SourceCoordinator) -> None:
     left = next(coordinator.follow_ups(), None)
     if left is not None:
         remedy = typed(coordinator, "finish-actions")
-        problem = f"what was to follow its ending (then=) is not done yet, and stays here. Do it first: {remedy}"
+        what = "what was to follow its ending (then=) or its parking (on_parked)"
+        problem = f"{what} is not done yet, and stays here. Do it first: {remedy}"
         raise PartitionUpdateError(f"export source {shown(coordinator.source)}", left.key, problem)
 
 
