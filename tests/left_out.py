@@ -95,6 +95,24 @@ ROWS: Final = (
             "the tutorial": r"/test_tutorial\.py",
         },
     ),
+    LeftOut(
+        "random writes, store beside reference",
+        ("tests/properties/test_stores_agree.py",),
+        "on one of four stores",
+        turns={
+            name: rf"::test_s5_{name.replace('-', '_')}_does"
+            for name in ("sqlite", "postgresql", "dynamodb", "dynamodb-local")
+        },
+    ),
+    LeftOut(
+        "pages that start Spark and engines",
+        ("tests/docs/test_snippets.py",),
+        "one of five; the README and all other pages always",
+        turns={
+            name: rf"\[docs/{name}\.md\]"
+            for name in ("how-to/deliver", "how-to/opensearch", "how-to/own-store", "how-to/then", "tutorial")
+        },
+    ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
     LeftOut("the board at a million partitions", ("tests/browser/test_large.py",), "at 240,000"),
 )

@@ -41,6 +41,10 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         "killed readers, executors and writers": lambda name: (
             f"{dict(zip(row.turns, row.places, strict=True))[name]}::test_killed[1]"
         ),
+        "random writes, store beside reference": lambda name: (
+            f"{row.places[0]}::test_s5_{name.replace('-', '_')}_does_what_the_reference_does"
+        ),
+        "pages that start Spark and engines": lambda name: f"{row.places[0]}::test_page_runs[docs/{name}.md]",
     }[row.name]
     tried = [[name for name in row.turns if not Choices(commit, {}).leaves_out(tests(name))] for commit in COMMITS]
     assert {len(names) for names in tried} == {1}
@@ -94,3 +98,9 @@ def test_the_page_remembers_what_was_seen_and_was_well(tmp_path: Path, failed: i
     assert file.read_text() == written
     assert written.startswith("# Reliability\n")
     assert written.endswith("## Versions\n\nMade on …\n")
+
+
+def test_the_page_has_each_row() -> None:
+    """Written by ``python -m tests.proof --only rest``; ``--page`` wants the whole ledger."""
+    table = left_out.PAGE.read_text().partition("## What CI tries in part")[2]
+    assert all(f"\n| {row.name} | {row.tried} |" in table for row in ROWS)
