@@ -6,18 +6,24 @@ import ctypes
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import TypeVar
 
 from airflow_coordination.spark.fork_safety import SignalHandler
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 GRACE = 1.5
 """Seconds a function has to come back by itself once its Spark jobs are cancelled."""
 STUCK = 2.0
 """Seconds it has after it was interrupted, before it counts as stuck."""
 CANCEL_AGAIN = 0.5
+JVM_ENDS = 10.0
+"""Seconds in which a JVM that answers no more ends, or somebody says why."""
+_LOOK = 0.05
 
 
 class Interrupted(BaseException):
@@ -83,6 +89,22 @@ class Interruption:
             self._cancel_beside().join(CANCEL_AGAIN)  # torn out of its wait, the function left its jobs running
         if self._in_main_thread:
             self._signal.remove()
+
+    def call(self, function: Callable[[], T], answers: Callable[[], bool]) -> T:
+        """Return what a function returns; where it fails because its JVM is about to end, wait for the reason.
+
+        A JVM that is asked to end refuses its Python process first. That looks like the work's own failure, until
+        whoever has asked ends this process, too, or it is known that the JVM has died by itself.
+
+        :param answers: whether the JVM is still there.
+        """
+        try:
+            return function()
+        except Exception:
+            until = time.monotonic() + (0 if answers() else JVM_ENDS)
+            while self.reason is None and time.monotonic() < until:
+                time.sleep(_LOOK)
+            raise
 
     def request(self, reason: BaseException) -> None:
         """Stop the function because of ``reason``; the first reason counts. Returns at once."""

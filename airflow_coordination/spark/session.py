@@ -197,6 +197,15 @@ def usable(spark: Any) -> bool:
         return False
 
 
+def has_jvm(spark: Any) -> bool:
+    """Return whether the JVM of a session answers, also where the session was stopped; a server of Connect is none."""
+    gateway = getattr(context_of(spark), "_gateway", None)
+    try:
+        return gateway is None or gateway.jvm.System.nanoTime() is not None
+    except Exception:  # whatever py4j raises when nobody answers
+        return False
+
+
 def _scala(context: Any) -> Any:
     """Return the context of Spark itself behind the one for Java; asked for once, as each call is a round trip."""
     if context not in _SCALA:

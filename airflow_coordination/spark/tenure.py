@@ -38,7 +38,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.spark.reports import Report, silent
-from airflow_coordination.spark.session import note_on_locale, usable
+from airflow_coordination.spark.session import has_jvm, note_on_locale, usable
 
 if TYPE_CHECKING:
     from airflow_coordination.follow_ups.protocol import SourceAction
@@ -180,7 +180,8 @@ class _Tenure:
             return _NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))
         try:
             with self._driver.within(self._interruption), self._heartbeat, self._interruption:
-                result = call_in_this_process(self._function, self._driver.spark, self._seen)
+                work = partial(call_in_this_process, self._function, self._driver.spark, self._seen)
+                result = self._interruption.call(work, lambda: not self._driver.alone or has_jvm(self._driver.spark))
                 self._seen.check_no_open_block("end the tenure")
                 outcome = self._seen.deliveries.settled(result)
                 if isinstance(outcome, Complete | Close):
