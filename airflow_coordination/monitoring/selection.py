@@ -17,6 +17,8 @@ SAMPLE: Final = 5
 AT_ONCE: Final = 1000
 """So many are meant at once, unless somebody asks for more."""
 _PAGE: Final = 1000
+_GROUP: Final = '"names":'
+"""In the payload of each group of objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Filter:
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
     :param owner_like: a part of the owner; upper and lower case are the same.
-    :param payload_like: a part of the payload's JSON: of a group of objects, an object's name without its directory.
+    :param payload_like: a part of the payload's JSON; of a group of objects, a part of an object's address.
     """
 
     state: str | None = None
@@ -82,7 +84,16 @@ def _has(text: str | None, part: str | None) -> bool:
 
 def _holds(payload: str | None, part: str | None) -> bool:
     """Return whether a payload has a text in it, as it is written or as JSON escapes it."""
-    return part is None or _has(payload, part) or _has(payload, json.dumps(part)[1:-1])
+    return part is None or _has(payload, part) or _has(payload, json.dumps(part)[1:-1]) or _in_group(payload, part)
+
+
+def _in_group(payload: str | None, part: str) -> bool:
+    """Return whether a text is in the address of one object of a group, whose payload says their directory once."""
+    document = json.loads(payload) if payload and _GROUP in payload else {}
+    base, names = document.get("base"), document.get("names")
+    if not isinstance(base, str) or not isinstance(names, list):
+        return False
+    return any(_has(f"{base}{name}", part) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,3 +80,20 @@ def test_b8_a_group_is_found_by_an_object_s_name(flights, asked):
     payload = {"base": "s3a://b/day/", "objects": ["Zürich.csv", "b.csv"]}
     flights.create_partitions([PartitionIdentifier("group-1", payload=payload), PartitionIdentifier("group-2")])
     assert [row["key"] for row in asked("list", "--payload-like", "zürich.csv")[0]] == ["group-1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("s3a://b/day/b.csv", ["group-1"]),
+        ("day/Zürich", ["group-1"]),
+        ("s3a://b/night/b.csv", ["group-2"]),
+        ("day/c.csv", []),
+    ],
+)
+def test_b8_a_group_is_found_by_the_whole_address_of_an_object(flights, asked, text, found):
+    for number, base in enumerate(("s3a://b/day/", "s3a://b/night/"), 1):
+        payload = {"base": base, "names": ["Zürich.csv", "b.csv"], "bytes": 9}
+        flights.create_partitions([PartitionIdentifier(f"group-{number}", payload=payload)])
+    flights.create_partitions([PartitionIdentifier("odd", payload={"base": 1, "names": "b.csv"})])
+    assert [row["key"] for row in asked("list", "--payload-like", text)[0]] == found
