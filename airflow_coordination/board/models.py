@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+from airflow_coordination.monitoring.counts import Counts
+
 
 class State(StrEnum):
     """A partition's status as people see it: a parked one is not just CLOSED."""
@@ -19,18 +21,6 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
 
 
-class InWords(BaseModel):
-    """How many partitions are what: :class:`~airflow_coordination.monitoring.counts.Counts`. Each is in one of them."""
-
-    claimable: int
-    held: int
-    expired: int
-    delayed: int
-    blocked: int
-    parked: int
-    completed: int
-
-
 class Numbers(BaseModel):
     """How many partitions a source has; each is counted in one state, and in one word.
 
@@ -40,7 +30,7 @@ class Numbers(BaseModel):
     """
 
     counts: dict[State, int]
-    in_words: InWords
+    in_words: Counts
     claimable: int
     overdue: int
     next_due: datetime | None

@@ -14,7 +14,6 @@ from airflow_coordination.board.models import (
     ExplanationView,
     HeadView,
     HoldingView,
-    InWords,
     Numbers,
     Offer,
     PartitionRow,
@@ -61,7 +60,7 @@ def _numbers(counted: Counted) -> Numbers:
     outlook = counted.outlook
     return Numbers(
         counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
-        in_words=InWords(**asdict(summed_up(counted.counts, outlook))),
+        in_words=summed_up(counted.counts, outlook),
         claimable=outlook.claimable,
         overdue=outlook.overdue,
         next_due=outlook.next_due,

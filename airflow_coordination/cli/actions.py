@@ -110,6 +110,22 @@ def _aloud() -> Iterator[None]:
         log.propagate = before[1]
 
 
+def agreed(args: Namespace, would: str, question: str, store: PartitionStore) -> bool:
+    """Return whether a command shall do what it has shown; where it shall not, say that nothing was changed.
+
+    :param args: ``dry_run``, where the command has one, and ``yes``.
+    :param would: what a dry run says that it would do.
+    :raises SettingsError: where there is nobody to ask.
+    """
+    if getattr(args, "dry_run", False):
+        say(f"Dry run: would {would}. Nothing was changed.")
+        return False
+    if args.yes or confirmed(question, store):
+        return True
+    say("Nothing was changed.")
+    return False
+
+
 def confirmed(question: str, store: PartitionStore) -> bool:
     """Ask on a terminal, naming the store that would be changed.
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases import SourceCoordinator
@@ -30,12 +30,8 @@ def clean_up(context: CommandContext, args: Namespace) -> None:
     every = partial(_every, coordinator, args, age_of(args.clean_after))
     found = every(dry_run=True)
     about = f"{len(found.keys)} finished parent(s) of source {args.source}{_names(found)}"
-    if args.dry_run:
-        say(f"Dry run: would clean up {about}. Nothing was changed.")
-        return
-    again = "Whoever names one of them as a partition creates it anew."
-    if found.keys and not args.yes and not confirmed(f"Clean up {about}? {again}", context.store):
-        say("Nothing was changed.")
+    question = f"Clean up {about}? Whoever names one of them as a partition creates it anew."
+    if (found.keys or args.dry_run) and not agreed(args, f"clean up {about}", question, context.store):
         return
     done = every(dry_run=False) if found.keys else found
     left = f" {len(done.changed)} had changed meanwhile and were left." if done.changed else ""

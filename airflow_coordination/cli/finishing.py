@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.follow_ups import FollowUpRights
@@ -38,9 +38,6 @@ def finish_actions(context: CommandContext, args: Namespace) -> int:
         return 0
     if args.forget:
         return _forget(coordinator, found, args)
-    if args.dry_run:
-        say(f"Dry run: would do what {len(found)} note(s) say, with the rights of this process. Nothing was changed.")
-        return 0
     return _do(coordinator, found, args)
 
 
@@ -54,10 +51,9 @@ def _show(found: list[FollowUp], args: Namespace) -> None:
 
 def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
     """Do what was shown, and no note that has come since."""
-    options = options_in(args.options_from) if args.options_from else {}
-    question = f"Do what {len(found)} note(s) say, with the rights of this process?"
-    if not args.yes and not confirmed(question, coordinator.store):
-        say("Nothing was changed.")
+    options = options_in(args.options_from) if args.options_from and not args.dry_run else {}
+    what = f"o what {len(found)} note(s) say, with the rights of this process"
+    if not agreed(args, f"d{what}", f"D{what}?", coordinator.store):
         return 0
     done = follow_up_notes(coordinator, found, FollowUpRights.of_a_person(options))
     for left in done.left_alone:
@@ -70,11 +66,8 @@ def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) 
 
 
 def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
-    if args.dry_run:
-        say(f"Dry run: would forget {len(found)} note(s). Nothing was changed.")
-        return 0
-    if not args.yes and not confirmed(f"Forget {len(found)} note(s) without doing what they say?", coordinator.store):
-        say("Nothing was changed.")
+    notes = f"{len(found)} note(s)"
+    if not agreed(args, f"forget {notes}", f"Forget {notes} without doing what they say?", coordinator.store):
         return 0
     by = args.by or account()
     for note in found:

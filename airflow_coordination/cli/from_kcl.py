@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Mapping
-from datetime import datetime
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.moving import told_different
 from airflow_coordination.cli.output import say
-from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
+from airflow_coordination.cli.upkeep import moment_of
+from airflow_coordination.leases.errors import PartitionUpdateError, shown
 from airflow_coordination.leases.remedies import typed
 from airflow_coordination.sources.errors import wrapped
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, read_leases
@@ -25,7 +25,7 @@ _NAMED = 10
 
 def import_kcl(context: CommandContext, args: Namespace) -> int:
     """Take the positions of a KCL application over; return 1 if some of its shards were here with another life."""
-    begin = _moment(args.begin_at)
+    begin = moment_of(args.begin_at, context.store.now(), "--begin-at") if args.begin_at else None
     with wrapped("read the KCL's leases", args.table):
         tables, kinesis = default_client("dynamodb", args.region), connect(None, args.region, None)
     leases = read_leases(tables, args.table)
@@ -36,11 +36,8 @@ def import_kcl(context: CommandContext, args: Namespace) -> int:
     coordinator = context.newcomer(args.source, args.partition_prefix)
     coordinator.check_prefix()
     where = f"source {args.source} of {context.store.description}"
-    if args.dry_run:
-        say(f"Dry run: would take them over into {where}. Nothing was changed.")
-        return 0
-    if not args.yes and not confirmed(f"Take {len(plan)} shard(s) over into {where}?", context.store):
-        say("Nothing was changed.")
+    question = f"Take {len(plan)} shard(s) over into {where}?"
+    if not agreed(args, f"take them over into {where}", question, context.store):
         return 0
     done = take_over(coordinator, plan, args.by or account(), args.table)
     say(f"Done: {done.here} of {len(plan)} shard(s) go on here.")
@@ -49,19 +46,6 @@ def import_kcl(context: CommandContext, args: Namespace) -> int:
     resume = typed(coordinator, "resume")
     say(f"The source is paused. When its DAG has KinesisShards for these streams, let it go on: {resume}")
     return int(bool(done.different))
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    remedy = "Give a moment with its zone, for example 2026-11-25T08:00:00Z"
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise SettingsError("--begin-at", text, "is no moment", remedy) from error
-    if found.tzinfo is None:
-        raise SettingsError("--begin-at", text, "has no zone", remedy)
-    return found
 
 
 def _print(table: str, plan: TakeoverPlan) -> None:

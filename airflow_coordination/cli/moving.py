@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.input_errors import shown
@@ -39,11 +39,8 @@ def import_source(context: CommandContext, args: Namespace) -> int:
     check_place(coordinator, found)
     about = f"{count} partition(s) of source {heading.source}, exported at {heading.exported_at.isoformat()}"
     say(f"{args.file}: {about} from {heading.store}")
-    if args.dry_run:
-        say(f"Dry run: would import them into {context.store.description}. Nothing was changed.")
-        return 0
-    if not args.yes and not confirmed(f"Import {about} into {context.store.description}?", context.store):
-        say("Nothing was changed.")
+    here = context.store.description
+    if not agreed(args, f"import them into {here}", f"Import {about} into {here}?", context.store):
         return 0
     with _progress("Imported", count) as told:
         done = import_(coordinator, found, args.by or account(), told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.leases.pause import Pause
@@ -34,11 +34,7 @@ def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
     coordinator.check_pause(paused, seen.pause)
     print_rows([_at_stake(args.source, seen)], args.output)
     verb = "pause" if paused else "resume"
-    if args.dry_run:
-        say(f"Dry run: would {verb} source {args.source}. Nothing was changed.")
-        return
-    if not args.yes and not confirmed(f"{verb} source {args.source}?", context.store):
-        say("Nothing was changed.")
+    if not agreed(args, f"{verb} source {args.source}", f"{verb} source {args.source}?", context.store):
         return
     now = (coordinator.pause if paused else coordinator.resume)(args.by or account(), args.why, seen.pause)
     say(f"Done: source {args.source} was {now}.")

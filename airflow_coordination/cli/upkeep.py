@@ -7,7 +7,7 @@ from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.cli.actions import confirmed
+from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.errors import SettingsError
@@ -31,22 +31,18 @@ def purge(context: CommandContext, args: Namespace) -> None:
                 return done
 
     found = portions(True).deleted
-    if args.dry_run:
-        say(f"Dry run: would purge {found} {about}. Nothing was changed.")
-        return
-    if not args.yes and not confirmed(
-        f"Purge {found} {about}? Suppliers that still name them create them anew.", context.store
-    ):
-        say("Nothing was changed.")
+    question = f"Purge {found} {about}? Suppliers that still name them create them anew."
+    if not agreed(args, f"purge {found} {about}", question, context.store):
         return
     done = portions(False)
     left = f" {done.changed} had changed meanwhile and were left." if done.changed else ""
     say(f"Done: purged {done.deleted} {about}.{left} What they published stays.")
 
 
-def moment_of(text: str, now: datetime) -> datetime:
+def moment_of(text: str, now: datetime, option: str = "--completed-before") -> datetime:
     """Return the time that ``text`` says: a day in UTC, a time with its zone, or an age in days before ``now``.
 
+    :param option: how the error names it.
     :raises SettingsError: when it says none.
     """
     try:
@@ -58,7 +54,7 @@ def moment_of(text: str, now: datetime) -> datetime:
     if found is not None and (found.tzinfo or re.fullmatch(r"[\d-]+", text)):
         return found if found.tzinfo else found.replace(tzinfo=UTC)
     problem = "is no time" if found is None else "has no time zone"
-    raise SettingsError("--completed-before", text, problem, "Write 2026-01-31, 2026-01-31T12:00:00+01:00 or 90d")
+    raise SettingsError(option, text, problem, "Write 2026-01-31, 2026-01-31T12:00:00+01:00 or 90d")
 
 
 def new_id(context: CommandContext, args: Namespace) -> None:
@@ -75,8 +71,7 @@ def new_id(context: CommandContext, args: Namespace) -> None:
     question = (
         f"Is the store at {store.description} a copy of another one, and shall get an id of its own in place of {old}?"
     )
-    if not args.yes and not confirmed(question, store):
-        say("Nothing was changed.")
+    if not agreed(args, "", question, store):
         return
     say(f"Done: store {old} at {store.description} is {store.new_id()} now.")
     say("Its collector leaves output directories alone that name another store, or none.")

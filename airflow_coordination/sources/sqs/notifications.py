@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.sqs import check_queue
@@ -52,43 +52,6 @@ class SqsNotifications:
             yield from (each for one in found for each in one.partitions)
             yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store
             queue.delete([one.receipt for one in found if one.understood])
-
-
-@overload
-def sqs_notifications(
-    queue_url: str,
-    *,
-    max_messages: int = ...,
-    visibility: timedelta = ...,
-    region: str | None = ...,
-    include_prefix: Texts = ...,
-    exclude_suffix: Texts = ...,
-    start_time: datetime | None = ...,
-    end_time: datetime | None = ...,
-    include_hidden: bool = ...,
-    buckets: Texts = ...,
-    scheme: str = ...,
-    delete: Literal["created"] = ...,
-) -> SqsNotifications: ...
-
-
-@overload
-def sqs_notifications(
-    queue_url: str,
-    *,
-    max_messages: int = ...,
-    visibility: timedelta = ...,
-    region: str | None = ...,
-    include_prefix: Texts = ...,
-    exclude_suffix: Texts = ...,
-    start_time: datetime | None = ...,
-    end_time: datetime | None = ...,
-    include_hidden: bool = ...,
-    buckets: Texts = ...,
-    scheme: str = ...,
-    delete: Literal["acknowledged"],
-    again_after: timedelta | None = ...,
-) -> AcknowledgedNotifications: ...
 
 
 def sqs_notifications(
