@@ -284,6 +284,15 @@ def hints(at: Place) -> Steps:
     assert len(at.c.claimable(1000)) == 10
 
 
+@operation("how many of 20 are held, wait, or are parked")
+def outlook(at: Place) -> Steps:
+    at.c.create_partitions(f"{number:02}" for number in range(20))
+    assert all(at.c.acquire_partition(f"{number:02}") for number in range(20))
+    at.c.counts()
+    yield
+    assert at.c.outlook().assigned == 20
+
+
 @operation("a poke of the sensor: sweep, look, list hints")
 def poke(at: Place) -> Steps:
     at.c.create_partitions(map(str, range(10)))

@@ -26,7 +26,10 @@ def _compare(record: Record) -> None:
 
 
 def test_sqlite(tmp_path: Path) -> None:
-    _compare(on_sqlite(tmp_path))
+    """A transaction takes its turn to write as it begins: who reads first is refused where it could have waited."""
+    record = on_sqlite(tmp_path)
+    _compare(record)
+    assert {line for line in record.tape.lines if line.startswith("BEGIN")} == {"BEGIN IMMEDIATE"}
 
 
 IN_ORDER = "ORDER BY source_partition_key FOR UPDATE"
@@ -41,7 +44,8 @@ def test_postgresql(postgres_store_url: str) -> None:
     texts = record.tape.sections()
     assert [name for name, text in texts.items() if _locks_out_of_order(text)] == []
     assert IN_ORDER in texts["create one with a parent"]
-    assert 'ORDER BY given.key COLLATE "C"' in texts["create one with a parent"]
+    for name in ("create 10 partitions", "create one with a parent"):
+        assert 'ORDER BY given.key COLLATE "C"' in texts[name], name
     assert IN_ORDER in texts["complete what two others wait for"]
 
 
