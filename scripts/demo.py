@@ -32,10 +32,11 @@ from demo.amazon import WORD, amazon_running
 from demo.comparison import comparison, published, shares
 from demo.data import MONTHS, check_months, source_digests, split
 from demo.display import Display
+from demo.orders import read_streams
 from demo.place import CHECKOUT, MARK, Place, alone
 from demo.problems import DemoError
 from demo.standalone import DAG, Airflow, airflow_running, end_leftovers
-from demo.streams import VARIABLE, Streams, read_streams, streams_running
+from demo.streams import VARIABLE, Streams, streams_running
 from demo.watch import Watch
 from rich.console import Console
 

@@ -1,33 +1,24 @@
-"""Streams of Kinesis beside the flights: an engine on this machine, a shard that splits while it is read, the proof."""
+"""Streams of Kinesis beside the flights: an engine on this machine, and a shard that splits when it is told to."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from npm_packages import PackagesError, download
 
-from airflow_coordination import PartitionStatus, SourceCoordinator, open_store
-from demo.display import Display
 from demo.problems import DemoError
 from tests.engines.kinesis import connected, kinesis_local
 
-if TYPE_CHECKING:
-    from demo.place import Place
-    from demo.standalone import Airflow
-
 VARIABLE = "DEMO_STREAMS"
 """Set to 1, the demo reads streams, too."""
-DAG, SOURCE = "orders_stream", "orders"
+SOURCE = "orders"
 STREAMS = {"orders": 2, "returns": 1}
 """Their names, and how many shards each has in the beginning."""
-RUNS, PATIENCE = 3, 600.0
-"""So many runs at most, and so many seconds for each; a run or two, of a minute each, are usual."""
 FIRST, SECOND = range(600), range(600, 800)
 """Orders that are there before the first run, and those that come when a shard has split."""
 MIDDLE = 2**126
@@ -98,80 +89,3 @@ def streams_running() -> Iterator[Streams]:
         streams = Streams(endpoint)
         streams.make()
         yield streams
-
-
-def read_streams(airflow: Airflow, place: Place, display: Display, streams: Streams) -> bool:
-    """Let the example read the streams while a shard splits; return whether each order is published once.
-
-    :raises DemoError: when a run fails or takes too long.
-    """
-    from demo.comparison import seen_by_readers
-
-    display.step(f"5. The DAG {DAG}: a partition for each shard of {len(STREAMS)} streams, and a shard that splits")
-    store = open_store(place.store)
-    coordinator = SourceCoordinator(store, source=SOURCE, owner="demo", partition_prefix=place.partition_prefix)
-    everything, split = len(FIRST) + len(SECOND), ""
-    for number in range(1, RUNS + 1):
-        run = f"streams-{number}"
-        airflow.api.trigger(DAG, run)
-        with display.waiting(f"Run {number}: {place.url}/dags/{DAG}"):
-            if not split:
-                _wait(airflow, lambda: coordinator.counts()[PartitionStatus.ASSIGNED] > 0, "no shard was begun")
-                split = streams.split()
-                streams.send(SECOND)
-            _wait(airflow, lambda run=run: _is_over(airflow, run), "the run did not end")
-        found = seen_by_readers(place, __name__)
-        display.say(f"Run {number}: {found['rows']:,} of {everything:,} orders are published.")
-        if found["rows"] >= everything:
-            break
-    for partition in coordinator.partitions():
-        waited = f", after {', '.join(_shard(key) for key in partition.parents)}" if partition.parents else ""
-        display.say(f"{partition.payload['stream']} {_shard(partition.key)}: {partition.status}{waited}")
-    equal: bool = found == {"rows": everything, "orders": everything, "sum": sum(range(everything))}
-    display.say(
-        f"[bold green]Each order is published once, also those of {split}, which split while it was read.[/]"
-        if equal
-        else f"[bold red]The published orders differ from those that were sent: {found}. This is a bug.[/]"
-    )
-    store.close()
-    return equal
-
-
-def _shard(key: str) -> str:
-    return key.rpartition(":")[2]
-
-
-def _is_over(airflow: Airflow, run: str) -> bool:
-    state = airflow.api.run_state(DAG, run)
-    if state == "failed":
-        raise DemoError(f"The run {run} of {DAG} failed.", "Its logs are in the folder of the demo's Airflow.")
-    return state == "success"
-
-
-def _wait(airflow: Airflow, condition: Any, problem: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        airflow.check_running()
-        if time.monotonic() > deadline:
-            raise DemoError(f"{DAG}: {problem} within {PATIENCE:.0f} seconds.")
-        time.sleep(0.5)
-
-
-def _print_published() -> None:
-    """Print what readers see, in a process of its own with a Spark of its own."""
-    from pyspark.sql import SparkSession
-    from pyspark.sql import functions as f
-
-    from airflow_coordination import read_completed
-    from demo.place import PREFIX, STORE
-
-    spark = SparkSession.builder.master("local[2]").getOrCreate()
-    prefix = os.environ[PREFIX] or None
-    orders = read_completed(spark, store=os.environ[STORE], source=SOURCE, dataset=SOURCE, partition_prefix=prefix)
-    counts = f.count("id").alias("rows"), f.countDistinct("id").alias("orders"), f.sum("id").alias("sum")
-    [sums] = orders.agg(*counts).collect()
-    print(json.dumps(sums.asDict()))
-
-
-if __name__ == "__main__":
-    _print_published()

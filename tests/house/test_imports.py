@@ -5,8 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
-from tests.house.tree import PACKAGE, ROOT, import_graph
+import pytest
+
+from tests.house.tree import PACKAGE, ROOT, import_graph, tracked_files
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 GRAPH = import_graph(MODULES)
@@ -48,6 +51,14 @@ def upward(graph: Mapping[str, set[str]], heights: Mapping[str, int]) -> Iterato
 def test_no_circle_between_modules() -> None:
     """Also none that only a type checker walks: who reads one module must not need another that needs it."""
     assert circle(GRAPH) == []
+
+
+@pytest.mark.parametrize("within", [ROOT, ROOT / "scripts"], ids=["all", "scripts"])
+def test_no_circle_beside_the_package(within: Path) -> None:
+    """The same of what tests and shows it. Scripts find each other in their own folder, and are found from the root."""
+    graph = import_graph([path for path in tracked_files() if path.suffix == ".py" and within in path.parents], within)
+    assert any(graph.values())
+    assert circle(graph) == []
 
 
 def test_no_arrow_goes_up() -> None:

@@ -46,15 +46,18 @@ def is_standard(name: str) -> bool:
     return name.partition(".")[0] in sys.stdlib_module_names
 
 
-def module_name(module: Path) -> str:
+def module_name(module: Path, within: Path = ROOT) -> str:
     """Return the dotted name of a module's file; a package's is that of its ``__init__``."""
-    parts = module.relative_to(ROOT).with_suffix("").parts
+    parts = module.relative_to(within).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def import_graph(modules: Iterable[Path]) -> dict[str, set[str]]:
-    """Return which of the modules each one imports, for type checkers only and inside functions, too."""
-    paths = {module_name(module): module for module in modules}
+def import_graph(modules: Iterable[Path], within: Path = ROOT) -> dict[str, set[str]]:
+    """Return which of the modules each one imports, for type checkers only and inside functions, too.
+
+    :param within: the folder that Python looks for them in.
+    """
+    paths = {module_name(module, within): module for module in modules}
     return {name: set(_imported_of(path, paths.keys())) - {name} for name, path in paths.items()}
 
 
