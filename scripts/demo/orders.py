@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from airflow_coordination import PartitionStatus, SourceCoordinator, open_store
+from airflow_coordination import Partition, PartitionStatus, SourceCoordinator, open_store
+from airflow_coordination.streams.kinesis import ShardLease
 from demo.comparison import seen_by_readers
 from demo.display import Display
 from demo.place import Place
@@ -41,8 +42,7 @@ def read_streams(airflow: Airflow, place: Place, display: Display, streams: Stre
         if found["rows"] >= everything:
             break
     for partition in coordinator.partitions():
-        waited = f", after {', '.join(_shard(key) for key in partition.parents)}" if partition.parents else ""
-        display.say(f"{partition.payload['stream']} {_shard(partition.key)}: {partition.status}{waited}")
+        display.say(said_of(partition))
     equal: bool = found == {"rows": everything, "orders": everything, "sum": sum(range(everything))}
     display.say(
         f"[bold green]Each order is published once, also those of {split}, which split while it was read.[/]"
@@ -51,6 +51,13 @@ def read_streams(airflow: Airflow, place: Place, display: Display, streams: Stre
     )
     store.close()
     return equal
+
+
+def said_of(partition: Partition) -> str:
+    """Return what became of a shard, and which ones it waited for."""
+    leased = ShardLease.of(partition.key, partition.payload)
+    waited = f", after {', '.join(_shard(key) for key in partition.parents)}" if partition.parents else ""
+    return f"{leased.stream.name} {leased.shard}: {partition.status}{waited}"
 
 
 def _shard(key: str) -> str:

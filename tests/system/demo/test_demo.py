@@ -13,6 +13,9 @@ import time
 import psutil
 import pytest
 
+from airflow_coordination import SourceCoordinator, open_store
+from airflow_coordination.streams import NewLease, Position, Start
+from airflow_coordination.streams.kinesis import Stream
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.spark]
@@ -91,6 +94,20 @@ def test_the_published_flights_are_the_source_s_and_nothing_is_left_running(star
     shares = rf"{victim}, whose first attempt was killed: [\d,]+ rows by tenure 1 and [\d,]+ rows by tenure \d"
     assert re.search(shares, demo.text)
     assert demo.alive() == []
+
+
+def test_what_the_demo_says_of_a_shard(monkeypatch):
+    """Of partitions as the supplier makes them; it asked for a payload of before, and only at the very end."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from demo.orders import said_of
+
+    stream = Stream("1234", "orders", 1, "arn:aws:kinesis:us-east-1:1234:stream/orders")
+    coordinator = SourceCoordinator(open_store("memory://"), source="orders", owner="demo")
+    position = Position(Start.TRIM_HORIZON)
+    parent, child = NewLease("shardId-0", position), NewLease("shardId-1", position, ("shardId-0",))
+    coordinator.create_partitions([stream.identifier(each, None) for each in (parent, child)])
+    said = [said_of(partition) for partition in coordinator.partitions()]
+    assert said == ["orders shardId-0: UNASSIGNED", "orders shardId-1: UNASSIGNED, after shardId-0"]
 
 
 @pytest.mark.long
