@@ -30,7 +30,7 @@ from airflow_coordination.stores.dynamodb.follow_ups import follow_up_item
 from airflow_coordination.stores.dynamodb.heads import head_put, heads
 from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, whole_item
-from airflow_coordination.stores.dynamodb.keys import AUDIT, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.keys import AUDIT, PAUSE, belonging, part_key, parts_between
 from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
 from airflow_coordination.stores.dynamodb.requests import Table
 
@@ -127,4 +127,5 @@ def _audited(table: Table, call: Call, condition: ConditionBase) -> list[dict[st
         }
         for page in pages
         for item in page
+        if item[KEY] != PAUSE  # it lies beside its own audit
     ]

@@ -185,6 +185,15 @@ class Pausing:
         assert not pausing.store.pause(pausing.source).paused
         assert len(pausing.store.audit(pausing.source, OF_THE_SOURCE)) == 2
 
+    def test_what_was_done_to_a_source_stands_among_what_was_done_in_it(self, pausing: Workbench) -> None:
+        """The pause itself is no action, wherever a store keeps it."""
+        pausing.create("a")
+        for act in (pausing.pause, pausing.resume, lambda: pausing.act(Action.PARK, "a")):
+            pausing.clock.advance(MINUTE)
+            act()
+        told = [(entry["key"], entry["action"]) for entry in pausing.store.audit(pausing.source, None)]
+        assert told == [(OF_THE_SOURCE, "pause"), (OF_THE_SOURCE, "resume"), ("a", "park")]
+
     def test_of_two_who_pause_at_once_one_is_told(self, pausing: Workbench) -> None:
         one, other = (
             SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by=by, why="why")
