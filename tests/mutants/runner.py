@@ -59,7 +59,10 @@ class Bench:
 
 
 def all_tried(names: Iterable[str], jobs: int, operations: int | None = None) -> Iterator[Verdict]:
-    """Yield what becomes of each, first of those that are made from the rules; ``jobs`` are tried at a time."""
+    """Yield what becomes of each as soon as it is known; ``jobs`` are tried at a time.
+
+    :raises RuntimeError: when a trial fails itself.
+    """
     rules = dict[str, list[str]]()
     texts = list[str]()
     for name in names:
@@ -73,23 +76,30 @@ def all_tried(names: Iterable[str], jobs: int, operations: int | None = None) ->
 def _tried(
     module: str, groups: list[list[str]], jobs: int, environment: Mapping[str, str], operations: int | None
 ) -> Iterator[Verdict]:
-    """Yield what becomes of each, a group at a time in one process."""
+    """Yield what becomes of each as soon as it is known; a group at a time in one process, one after the other."""
     if not groups:
         return
     with ExitStack() as stack:
+        said: SimpleQueue[Verdict | None] = SimpleQueue()
         free: SimpleQueue[Bench] = SimpleQueue()
         for _ in range(min(jobs, len(groups))):
             free.put(stack.enter_context(Bench(module, environment)))
 
-        def tried(group: list[str]) -> list[Verdict]:
+        def tried(group: list[str]) -> None:
             bench = free.get()
             try:
-                return [bench.tried(name, operations) for name in group]
+                for name in group:
+                    said.put(bench.tried(name, operations))
             finally:
+                said.put(None)
                 free.put(bench)
 
-        for verdicts in stack.enter_context(ThreadPoolExecutor(jobs)).map(tried, groups):
-            yield from verdicts
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        running = [pool.submit(tried, group) for group in groups]
+        for _ in groups:
+            yield from iter(said.get, None)
+        for each in running:
+            each.result()
 
 
 @contextmanager

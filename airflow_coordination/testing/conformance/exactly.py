@@ -11,9 +11,12 @@ from typing import Final, NamedTuple
 import pytest
 
 from airflow_coordination.leases.answers import Answer
+from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import follows_parking
 from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, Action
+from airflow_coordination.testing.conformance.parking import saying
 from airflow_coordination.testing.conformance.stages import (
     LONG,
     SECOND,
@@ -27,6 +30,7 @@ from airflow_coordination.testing.conformance.stages import (
     lost,
     parked,
     parked_child,
+    parked_with_note,
     reopened_child,
     started,
     tenancy,
@@ -48,6 +52,7 @@ START: Final = (OVER - {"confirmed", "ring"}) | LIMITS | {"token", "nonce"}
 """What is another after a tenure has started where none was."""
 TAKEN: Final = (OVER - {"status"}) | {"token", "nonce"}
 """What is another after a tenure has started in the place of one that ran."""
+SAY, FOLLOWED = "say what follows a parking", "do what follows a parking"
 FENCE: Final = frozenset({"token", "nonce"})
 OVER_AGAIN: Final = frozenset({"closed_count", "failures", "lost_leases", "last_error", "progress_text", "staged"})
 """What a reset begins anew."""
@@ -70,6 +75,15 @@ class Step(NamedTuple):
 
 def _sent(action: Action) -> Callable[[Workbench, Partition], Answer]:
     return lambda bench, seen: bench.store.act(bench.acting(action, seen))
+
+
+def _says(bench: Workbench, held: Partition) -> Answer:
+    return bench.store.write(saying(bench, held, "{}"))
+
+
+def _done(bench: Workbench, seen: Partition) -> object:
+    note = FollowUp(bench.source, "k", seen.token, seen.last_op, "{}")
+    return bench.store.clear_follow_up(note)
 
 
 def _parent_completed(bench: Workbench, _: Partition) -> object:
@@ -113,6 +127,8 @@ STEPS: Final[Mapping[str, Step]] = {
     "save what was counted": Step(working, _counted, WRITTEN | {"progress_text", "accounting_text"}),
     "adopt": Step(working, lambda bench, held: bench.adopt(held, owner("one", 2)), frozenset({"owner"})),
     "ask": Step(working, lambda bench, held: bench.ask(held, owner("ben")), frozenset({"wanted_by", "wanted_until"})),
+    SAY: Step(working, _says, WRITTEN | {"on_parked_text"}),
+    FOLLOWED: Step(parked_with_note, _done, frozenset({"on_parked_text"})),
     "complete": Step(
         working,
         lambda bench, held: bench.complete(held),
@@ -223,6 +239,7 @@ WRITES: Final[Mapping[str, Sent]] = {
     "save": (working, lambda bench, held: bench.store.write(bench.saving(held, {"row": 2}))),
     "adopt": (working, lambda bench, held: bench.adopt(held, owner("one", 2))),
     "ask": (fresh, lambda bench, held: bench.ask(held, owner("ben"))),
+    SAY: (working, _says),
     "complete": (working, lambda bench, held: bench.complete(held)),
     "steal": (working, _stolen),
     **{
@@ -242,10 +259,14 @@ def _seen_otherwise(found: Partition) -> Mapping[str, Partition]:
     }
 
 
-def written_beside(bench: Workbench) -> tuple[int, int]:
-    """Return how many of its tenures are remembered, and how many actions of people."""
+def _written_beside(bench: Workbench) -> tuple[int, int]:
     tenures = len(bench.store.history(bench.source, "k", 100))
     return tenures, len(bench.store.audit(bench.source, "k"))
+
+
+def _look_whether_it_is_kept(bench: Workbench, name: str) -> None:
+    if name in (SAY, FOLLOWED) and not follows_parking(bench.store):
+        pytest.skip("this store keeps nothing of what follows a parking")
 
 
 class Exactly:
@@ -254,9 +275,10 @@ class Exactly:
     @pytest.mark.parametrize("name", [*STEPS, *PEOPLES])
     def test_a_step_changes_what_it_says_and_nothing_else(self, bench: Workbench, name: str) -> None:
         step = STEPS.get(name) or PEOPLES[name]
+        _look_whether_it_is_kept(bench, name)
         step.before(bench)
         bench.clock.advance(SECOND)
-        before, (tenures, actions) = bench.get("k"), written_beside(bench)
+        before, (tenures, actions) = bench.get("k"), _written_beside(bench)
         step.taken(bench, before)
         after = bench.get("k")
         changed = {each.name for each in fields(Partition) if getattr(before, each.name) != getattr(after, each.name)}
@@ -270,12 +292,13 @@ class Exactly:
             assert ending.closed_count == (before if "generation" in changed else after).closed_count
         tenures += "ring" in changed and bench.store.keeps_history
         actions += name in PEOPLES
-        assert written_beside(bench) == (tenures, actions)
+        assert _written_beside(bench) == (tenures, actions)
 
     @pytest.mark.parametrize("part", ["token", "nonce"])
     @pytest.mark.parametrize("name", WRITES)
     def test_s2_each_part_of_a_fence_has_to_fit(self, bench: Workbench, name: str, part: str) -> None:
         before, send = WRITES[name]
+        _look_whether_it_is_kept(bench, name)
         before(bench)
         bench.clock.advance(SECOND)
         held = bench.get("k")
@@ -287,6 +310,7 @@ class Exactly:
     @pytest.mark.parametrize("name", sorted(WRITES.keys() - {"steal"}))
     def test_x12_a_pause_holds_back_nobody_who_works(self, bench: Workbench, name: str) -> None:
         before, send = WRITES[name]
+        _look_whether_it_is_kept(bench, name)
         before(bench)
         bench.clock.advance(SECOND)
         bench.pause()
@@ -296,6 +320,7 @@ class Exactly:
     def test_s2_nothing_is_written_into_a_tenure_that_is_over(self, bench: Workbench, name: str) -> None:
         """Not even by who knows the newest operation: a chain ends with its tenure."""
         before, send = WRITES[name]
+        _look_whether_it_is_kept(bench, name)
         before(bench)
         held = bench.get("k")
         bench.give_up(held)

@@ -11,6 +11,7 @@ from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import AcquireNext, Action, Tenancy
+from airflow_coordination.testing.conformance.parking import say
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, block, owner
 
 SECOND: Final = timedelta(seconds=1)
@@ -110,6 +111,12 @@ def parked(bench: Workbench) -> None:
     """Lead it where it waits for a person."""
     working(bench)
     bench.fail(bench.get("k"), None)
+
+
+def parked_with_note(bench: Workbench) -> None:
+    """Park it for good, after its owner has said what follows."""
+    working(bench)
+    bench.fail(say(bench, bench.get("k"), "{}"), None)
 
 
 def expired(bench: Workbench) -> None:
