@@ -20,7 +20,7 @@ EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.act.* held/field waits_for", _WAITS_FOR_NOBODY),
     *(
         (f"rule.{rule}/loses waits_for", _WAITS_FOR_NOBODY)
-        for rule in ("acquire", "acquire_as_seen", "retake", "steal", "adopt", "ask", "renew", "begin", "save", "end")
+        for rule in ("acquire", "acquire_as_seen", "retake", "steal", "end")
     ),
     ("rule.reclaim/loses waits_for", _WAITS_FOR_NOBODY),
     ("rule.reopen/loses waits_for", _WAITS_FOR_NOBODY),
@@ -45,6 +45,13 @@ EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.begin/conjunct 3", "the nonce is asked for as the operation before, too"),
     ("rule.retake/conjunct 1", "only what is held has an owner"),
     ("rule.retake/conjunct 2", "no two tenures have the same last operation, which is asked for"),
+    ("rule.followed/conjunct [1234]", "the operation that parked it is asked for, and nothing was written since"),
+    ("rule.refresh/conjunct 1", "the reset that is asked for as its last operation has given it this generation"),
+    ("rule.refresh/conjunct [34]", _CHAIN),
+    *(
+        (f"rule.refresh/loses {name}", "a reset has begun it anew")
+        for name in ("closed_count", "failures", "lost_leases", "progress_text", "staged")
+    ),
     ("rule.adopt/conjunct 1", "who holds nothing has no try"),
     ("rule.reopen/conjunct 1", "only what is closed has a time to reopen"),
     ("rule.steal/conjunct 1", "only what is held has a lease that still runs"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from airflow_coordination.testing import conformance
 from tests.mutants.catalogue import MUTANTS, WRITTEN_IN
 from tests.mutants.due import ROOT, Due, due
 from tests.mutants.equivalent import reason_of
@@ -14,7 +15,9 @@ from tests.mutants.mutant import Mutant, Tested
 
 TEXTS, GENERATED = 40, 300
 """How many of each kind a landing tries at most. A text takes about 3 s of a processor, a generated one 0.1 s."""
-_HOW: Final = tuple(Path(__file__).with_name(f"{name}.py") for name in ("generated", "equivalent"))
+_HOW: Final = tuple(Path(__file__).with_name(f"{name}.py") for name in ("generated", "equivalent", "kit"))
+_KIT: Final = tuple(sorted(Path(conformance.__file__).parent.glob("*.py")))
+"""What catches those that are made from the table; so cheaply that they are due with every change of it."""
 EVERY: Final = (*(breach.name for breach in all_breaches()), *(mutant.name for mutant in MUTANTS))
 """The names of all."""
 
@@ -29,7 +32,7 @@ def kinds() -> dict[int, dict[str, tuple[str, ...]]]:
 
     What is known to be as good as the code is left out.
     """
-    table = tuple(map(_from_the_root, (*modules_of_the_table(), *_HOW)))
+    table = tuple(map(_from_the_root, (*modules_of_the_table(), *_KIT, *_HOW)))
     generated = {breach.name: table for breach in all_breaches() if reason_of(breach.name) is None}
     texts = {mutant.name: tuple(map(_from_the_root, places_of(mutant))) for mutant in MUTANTS}
     return {GENERATED: generated, TEXTS: texts}

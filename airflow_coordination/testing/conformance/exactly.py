@@ -81,9 +81,8 @@ def _says(bench: Workbench, held: Partition) -> Answer:
     return bench.store.write(saying(bench, held, "{}"))
 
 
-def _done(bench: Workbench, seen: Partition) -> object:
-    note = FollowUp(bench.source, "k", seen.token, seen.last_op, "{}")
-    return bench.store.clear_follow_up(note)
+def _done(bench: Workbench, seen: Partition) -> None:
+    bench.store.clear_follow_up(FollowUp(bench.source, "k", seen.token, seen.last_op, "{}"))
 
 
 def _parent_completed(bench: Workbench, _: Partition) -> object:

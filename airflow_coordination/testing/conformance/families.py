@@ -129,6 +129,25 @@ class Families:
         assert not bench.store.act(bench.acting(Action.DELETE, seen)).applied
         assert bench.get("d").waits_for == ("p",)
 
+    def test_who_waits_for_another_is_left_alone_by_one_that_finishes_again(self, bench: Workbench) -> None:
+        bench.create("p", "q")
+        bench.create(child("c", "p", "q"))
+        bench.complete(bench.acquire("p"))
+        bench.act(Action.RESET, "p")
+        bench.create(child("d", "p"))
+        before = bench.get("c")
+        bench.clock.advance(1)
+        assert bench.complete(bench.acquire("p")).applied
+        assert bench.get("d").waits_for == ()
+        assert bench.get("c") == before
+
+    def test_s20_a_pause_holds_back_no_release(self, bench: Workbench) -> None:
+        held = bench.new("p")
+        bench.create(child("c", "p"))
+        bench.pause()
+        assert bench.complete(held).applied
+        assert bench.get("c").waits_for == ()
+
     def test_s20_nor_under_one_while_it_is_held(self, bench: Workbench) -> None:
         seen = bench.new("p")
         bench.create(child("c", "p"))

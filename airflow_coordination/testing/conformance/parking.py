@@ -132,6 +132,13 @@ class Parking:
         at.fail(back, None)
         assert noted(at) == []
 
+    def test_x12_it_is_done_while_the_source_is_paused(self, at: Workbench) -> None:
+        at.fail(say(at, at.new("k"), NOTE), None)
+        at.pause()
+        [note] = noted(at)
+        at.store.clear_follow_up(note)
+        assert at.get("k").on_parked_text is None
+
     def test_s27_it_is_said_under_the_fence_and_in_the_chain(self, at: Workbench) -> None:
         zombie = self.said(at)
         early = saying(at, zombie, "early")

@@ -15,6 +15,7 @@ from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.refreshing import Outdated, Refresh
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.testing.conformance.stages import totals
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench
 
 Payload = dict[str, int] | None
@@ -65,7 +66,8 @@ class Refreshing:
         if not hasattr(store, "refresh"):
             pytest.skip("this store keeps the first payload")
         bench.create(offered(FIRST))
-        bench.complete(bench.acquire())
+        held = bench.acquire()
+        bench.store.write(replace(bench.completing(held), accounting=totals(held, 3)))
         bench.act(Action.RESET, "k")
         return bench
 
@@ -93,6 +95,16 @@ class Refreshing:
         held = reset.acquire()
         assert held.payload == SECOND
         assert reset.complete(held).applied
+
+    def test_e8_a_child_goes_on_waiting_also_in_a_pause(self, reset: Workbench) -> None:
+        first, second = (PartitionIdentifier("c", payload, parents=["p"]) for payload in (FIRST, SECOND))
+        reset.create("p")
+        reset.create(first)
+        reset.act(Action.RESET, "c")
+        reset.pause()
+        [old] = reset.create(second).outdated
+        assert self.refresh(reset, old, SECOND).applied
+        assert (reset.get("c").payload, reset.get("c").waits_for) == (SECOND, ("p",))
 
     def test_e8_it_can_be_refreshed_again_and_what_arrives_late_does_nothing(self, reset: Workbench) -> None:
         [old] = reset.create(offered(SECOND)).outdated

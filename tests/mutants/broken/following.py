@@ -165,20 +165,4 @@ MUTANTS = (
         "S27: what was said of another life is done",
         _kit("sqlite", "it_lies_beside_what_another_generation_has_left"),
     ),
-    Mutant(
-        "a note of an earlier parking clears the newer one",
-        "leases.rules",
-        "    return x.both(parked, x.same(p.token, w.token), x.same(p.last_op, w.op))\n",
-        "    return parked\n",
-        "S27: what follows a parking is lost when it was parked twice",
-        _kit("sqlite", "reopened_before_it_is_done_it_waits_for_the_next_parking"),
-    ),
-    Mutant(
-        "what follows a parking is said by whom has lost the lease",
-        "leases.rules",
-        "ON_PARKED: Final = Rule(chained, _said_to_follow)",
-        "ON_PARKED: Final = Rule(lambda x, p, w, now: x.same(p.status, ASSIGNED), _said_to_follow)",
-        "S27: a zombie's order replaces that of the owner",
-        _kit("sqlite", "it_is_said_under_the_fence_and_in_the_chain"),
-    ),
 )
