@@ -132,6 +132,17 @@ class Parking:
         at.fail(back, None)
         assert noted(at) == []
 
+    def test_s27_a_note_of_an_earlier_parking_takes_nothing_from_a_later_one(self, at: Workbench) -> None:
+        """Not even under the same token."""
+        at.fail(self.said(at), None)
+        [earlier] = noted(at)
+        at.act(Action.REOPEN, "k")
+        at.act(Action.PARK, "k")
+        [later] = noted(at)
+        assert (earlier.token, earlier.op != later.op) == (later.token, True)
+        at.store.clear_follow_up(earlier)
+        assert noted(at) == [later]
+
     def test_x12_it_is_done_while_the_source_is_paused(self, at: Workbench) -> None:
         at.fail(say(at, at.new("k"), NOTE), None)
         at.pause()

@@ -91,7 +91,7 @@ class Refreshing:
         answer = self.refresh(reset, old, SECOND)
         after = reset.get("k")
         assert (answer.applied, answer.partition) == (True, after)
-        assert after == replace(before, payload_text=offered(SECOND).payload_text, updated_at=after.updated_at)
+        assert after == replace(before, payload_text=offered(SECOND).payload_text, updated_at=reset.clock.now())
         held = reset.acquire()
         assert held.payload == SECOND
         assert reset.complete(held).applied
