@@ -262,7 +262,7 @@ def test_peer_p4_a_lease_without_a_place_needs_a_moment(app: Application, capsys
     assert app.take_over("--stream", app.stream.name) == 1
     assert "begins at LATEST, of which the table keeps no time" in capsys.readouterr().err
     assert app.take_over("--stream", app.stream.name, "--begin-at", "2026-11-25T08:00:00") == 1
-    assert "has no zone" in capsys.readouterr().err
+    assert "has no time zone" in capsys.readouterr().err
     assert app.take_over("--stream", app.stream.name, "--begin-at", "2026-11-25T08:00:00+00:00") == 0
     began = {ShardLease.of(one.key, one.payload).position.since for one in app.partitions}
     assert began == {datetime(2026, 11, 25, 8, tzinfo=UTC)}
