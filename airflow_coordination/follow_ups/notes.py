@@ -14,16 +14,11 @@ from airflow_coordination.follow_ups.errors import FollowUpError, FollowUpNotAll
 from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.protocol import SourceAction
+from airflow_coordination.follow_ups.protocol import SourceAction, Then, listed_actions, no_action
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.follow_ups.visibility import ShowMessages
-from airflow_coordination.leases.errors import (
-    InvalidInputError,
-    SettingsError,
-    printable,
-    shown,
-)
+from airflow_coordination.leases.errors import SettingsError, printable, shown
 from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp
 from airflow_coordination.leases.partition import Partition
@@ -31,7 +26,6 @@ from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete_file, join, read_bytes, write_bytes
 
-Then = SourceAction | Sequence[SourceAction | None] | None
 _ACTIONS: Final[tuple[type[SourceAction], ...]] = (
     DeleteObjects,
     DeleteMessages,
@@ -47,18 +41,16 @@ _SHOWN: Final = 300
 
 
 def actions_of(then: Then, field: str = "then") -> tuple[SourceAction, ...]:
-    """Return what ``then=`` was given, one after the other; ``None`` is nothing to do.
+    """Return the actions of ``then=``, one after the other.
 
     :param field: what it was given to.
-    :raises InvalidInputError: for anything that is none of the actions there are.
+    :raises InvalidInputError: for anything that is none of the actions there are: nobody could read it in a note.
     """
-    listed: Any = then if isinstance(then, list | tuple) else [then]
-    given = [each for each in listed if each is not None]
+    given = listed_actions(then, field)
     for each in given:
         if type(each) not in KINDS.values():
-            names = ", ".join(sorted(kind.__name__ for kind in KINDS.values()))
-            raise InvalidInputError(field, each, "is nothing to do at a source", f"Give one or several of: {names}")
-    return tuple(given)
+            raise no_action(each, field)
+    return given
 
 
 def pinned(then: Then, partition: Partition, field: str = "then") -> tuple[SourceAction, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 
 
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     address: str
 
 
+@runtime_checkable
 class SourceAction(Protocol):
     """Something that is done after an accepted ending, at least once; so it may be done twice, and never by halves.
 
@@ -66,6 +68,29 @@ class SourceAction(Protocol):
 
         :raises CoordinationError: when not all could be done; it is tried again, as a whole.
         """
+
+
+Then = SourceAction | Sequence[SourceAction | None] | None
+
+
+def listed_actions(then: Then, field: str = "then") -> tuple[SourceAction, ...]:
+    """Return what ``then=`` was given, one after the other; ``None`` is nothing to do.
+
+    :param field: what it was given to.
+    :raises InvalidInputError: for anything that is no action.
+    """
+    listed: Any = then if isinstance(then, list | tuple) else [then]
+    given = [each for each in listed if each is not None]
+    for each in given:
+        if isinstance(each, type) or not isinstance(each, SourceAction):
+            raise no_action(each, field)
+    return tuple(given)
+
+
+def no_action(given: object, field: str) -> InvalidInputError:
+    """Return the error for what is nothing to do at a source."""
+    names = "CallUrl, CommitOffsets, DeleteMessages, DeleteObjects, ShowMessages"
+    return InvalidInputError(field, given, "is nothing to do at a source", f"Give one or several of: {names}")
 
 
 def texts_in(given: object) -> tuple[str, ...]:

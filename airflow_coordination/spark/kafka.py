@@ -12,7 +12,7 @@ from airflow_coordination.leases.errors import CoordinationError, InvalidInputEr
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.systems.reader import ReadersLease
 
 _SECONDS: Final = 15.0
 
@@ -54,7 +54,7 @@ class KafkaRange:
 
 def read_range(
     spark: SparkSession,
-    lease: PartitionLease,
+    lease: ReadersLease,
     servers: str,
     *,
     max_records: int | None = None,

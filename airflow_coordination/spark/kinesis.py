@@ -26,7 +26,7 @@ from airflow_coordination.streams.kinesis import ShardLease, newest_read
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.systems.reader import ReadersLease
 
 log = logging.getLogger(__name__)
 _AFTER: Final = "after"
@@ -64,7 +64,7 @@ class ShardBatches:
     def __init__(
         self,
         spark: SparkSession,
-        lease: PartitionLease,
+        lease: ReadersLease,
         landing: Landing,
         *,
         max_runtime: timedelta | None,
@@ -226,7 +226,7 @@ class _NothingError(Exception):
 @contextmanager
 def shard(
     spark: SparkSession,
-    lease: PartitionLease,
+    lease: ReadersLease,
     *,
     seconds: float = 60.0,
     records: int = 200_000,
@@ -305,7 +305,7 @@ def _is_number(given: object, *kinds: type) -> bool:
     return isinstance(given, kinds) and not isinstance(given, bool)
 
 
-def _place(lease: PartitionLease) -> Checkpoint | None:
+def _place(lease: ReadersLease) -> Checkpoint | None:
     """Return what was read last.
 
     :raises ProgressStateError: when the progress says something else.

@@ -34,7 +34,7 @@ from airflow_coordination.spark.reports import Report
 from airflow_coordination.spark.routing import Routing
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.notes import Then
+    from airflow_coordination.follow_ups.protocol import Then
 
 
 class PartitionLease:

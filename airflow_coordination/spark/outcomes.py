@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from airflow_coordination.follow_ups.protocol import Then, listed_actions
 from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.notes import Then
 
 _RETURNED_NOTHING: Final = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
 _EXITED: Final = (
@@ -28,13 +26,6 @@ def _wait(field: str, value: object) -> None:
         raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
 
 
-def _check_then(then: Then) -> None:
-    if then is not None:
-        from airflow_coordination.follow_ups.notes import actions_of  # it needs a storage, and most need none
-
-        actions_of(then)
-
-
 @dataclass(frozen=True, slots=True)
 class Complete:
     """The partition is done; what it published becomes visible in the same step.
@@ -49,7 +40,7 @@ class Complete:
     then: Then = None
 
     def __post_init__(self) -> None:
-        _check_then(self.then)
+        listed_actions(self.then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,7 @@ class Close:
 
     def __post_init__(self) -> None:
         _wait("reopen_after", self.reopen_after)
-        _check_then(self.then)
+        listed_actions(self.then)
         encode_progress(self.state)
 
 

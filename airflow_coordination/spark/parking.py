@@ -10,8 +10,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.error_text import error_text
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.notes import Then
-    from airflow_coordination.follow_ups.protocol import SourceAction
+    from airflow_coordination.follow_ups.protocol import SourceAction, Then
 
 log = logging.getLogger(__name__)
 

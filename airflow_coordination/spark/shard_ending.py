@@ -12,12 +12,12 @@ from airflow_coordination.streams import at_shard_end
 from airflow_coordination.streams.kinesis import ShardLease, child_shard
 
 if TYPE_CHECKING:
-    from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.systems.reader import ReadersLease
 
 log = logging.getLogger(__name__)
 
 
-def create_children(lease: PartitionLease, shard: ShardLease, told: Sequence[dict[str, Any]]) -> None:
+def create_children(lease: ReadersLease, shard: ShardLease, told: Sequence[dict[str, Any]]) -> None:
     """Create the leases of a shard's children, which wait for it; they can start in the moment it completes.
 
     What cannot be created here, as the child of a merge whose other parent has no lease, the supplier plans. So does

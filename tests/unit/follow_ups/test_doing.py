@@ -173,6 +173,11 @@ def test_an_outcome_takes_actions_only(ending, then) -> None:
         ending(then=then)
 
 
+def test_the_error_names_every_action_there_is() -> None:
+    with pytest.raises(InvalidInputError, match=", ".join(sorted(kind.__name__ for kind in KINDS.values()))):
+        Complete(then="x")
+
+
 def test_every_kind_comes_back_as_it_went(one) -> None:
     actions = [
         DeleteObjects("/x/y"),
