@@ -10,20 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_coordination.leases import (
-        Checkpoint,
-        CoordinationError,
-        Lease,
-        Partition,
-        PartitionIdentifier,
-        PartitionNotFoundError,
-        PartitionNotOwnedError,
-        PartitionStatus,
-        PartitionUpdateError,
-        SourceCoordinator,
-    )
-    from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition_application, read_completed
-    from airflow_coordination.stores import open_store
+    from airflow_coordination.leases.coordinator import SourceCoordinator
+    from airflow_coordination.leases.lease import Lease
+    from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
+    from airflow_coordination.spark.application import partition_application
+    from airflow_coordination.spark.completed import read_completed
+    from airflow_coordination.spark.draining import drain
+    from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, PartitionUpdateError
+    from airflow_coordination.values.input_errors import CoordinationError
+    from airflow_coordination.values.status import PartitionStatus
 
 __version__ = "0.1.0"
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from statistics import median
 
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import KEEP, AcquireNext, End, Tenancy
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run
 from benchmarks.ours import OWNER, SOURCE, Ours

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG, ObjectStoragePath, Variable
 
-from airflow_coordination import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.sensors.partitions import PartitionsSensor

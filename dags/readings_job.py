@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from airflow_coordination.spark import Close, partition_application
+from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark.outcomes import Close
 
 
 @partition_application

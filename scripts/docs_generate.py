@@ -19,10 +19,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
-from airflow_coordination.leases import errors, metrics
-from airflow_coordination.leases.settings import Settings
+from airflow_coordination.leases import metrics
 from airflow_coordination.leases.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
+from airflow_coordination.values import errors
+from airflow_coordination.values.settings import Settings
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PROMISES
 from tests.sent.operations import OPERATIONS

@@ -4,7 +4,7 @@ from airflow_coordination.acknowledgments.acknowledgment_set import Acknowledgme
 from airflow_coordination.acknowledgments.checkpoints import OrderedCheckpoints, Stopped
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager, ManagerCounts
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
+from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 __all__ = [
     "Accounting",

@@ -17,8 +17,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from airflow_coordination.acknowledgments.timeouts import seconds
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import InvalidInputError, shown
+from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.times import Clock, SystemClock
 
 log = logging.getLogger(__name__)
 

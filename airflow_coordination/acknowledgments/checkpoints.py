@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from airflow_coordination.acknowledgments.timeouts import seconds
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import Clock, SystemClock
 
 Position = TypeVar("Position")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.values.input_errors import CoordinationError
 
 MEND_THE_SINK: Final = "Mend the sink, or give dead_letters=… for records that it will never take"
 MORE_TIME: Final = "Give a longer acknowledgment_timeout, or deliver fewer records at once"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from airflow_coordination.acknowledgments.acknowledgment_set import AcknowledgmentSet, Callback, SetStatus
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.settings import Settings
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Clock, SystemClock
 
 DEFAULT_TIMEOUT = Settings().acknowledgment_timeout
 """How long a set waits unless it is said (Data Prepper: ``acknowledgment_timeout``)."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import positive
 
 
 def seconds(field: str, value: timedelta) -> float:

@@ -31,9 +31,9 @@ from airflow_coordination.board.same_origin import SAME_ORIGIN
 from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.names import storable
 from airflow_coordination.monitoring.selection import Filter
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import storable
 
 MOST_ROWS: Final = 1_000
 API_VERSION: Final = "1"

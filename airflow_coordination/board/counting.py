@@ -15,7 +15,7 @@ from typing import Final
 
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.status import PartitionStatus
 
 LIFE: Final = 5.0
 """So many seconds a count is kept at least: half of what passes between two looks of one page."""

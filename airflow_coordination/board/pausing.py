@@ -11,17 +11,14 @@ from airflow_coordination.board.action_models import PauseDryRunRequest, PauseDr
 from airflow_coordination.board.models import Offer
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import VisibleSource, coordinator_of
-from airflow_coordination.leases import SourceCoordinator, remedies
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    InvalidInputError,
-    OutcomeUnknownError,
-    PartitionUpdateError,
-)
+from airflow_coordination.leases import remedies
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.counts import foreseen
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 _DOES = {
     "pause": "Hold new leases back until somebody resumes the source; who holds one finishes it",

@@ -17,13 +17,13 @@ from airflow_coordination.board.visibility import NotVisibleError, coordinator_o
 from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.leases.names import check_key, split_source
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.monitoring.timeline import timeline
+from airflow_coordination.values.names import check_key, split_source
+from airflow_coordination.values.settings import Settings
 
 ROWS: Final = 1_950
 """So many partitions of a list are looked at in one request: all that it reads is less than 2,000 rows."""

@@ -11,10 +11,10 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.permissions import Permissions
 from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.hooks.telemetry import TaggedStats
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.values.names import split_source
 
 
 class NotVisibleError(Exception):

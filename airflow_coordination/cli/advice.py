@@ -6,10 +6,10 @@ from argparse import Namespace
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import print_rows, say
-from airflow_coordination.leases.names import compose_source
 from airflow_coordination.monitoring.advice import ENOUGH, advise
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.throughput import lately
+from airflow_coordination.values.names import compose_source
 
 HELD = 1_000
 """So many held partitions are looked at."""

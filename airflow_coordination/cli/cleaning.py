@@ -11,10 +11,9 @@ from typing import Final
 from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
-from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.cleaning import CleanedUp
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.input_errors import shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.values.input_errors import SettingsError, shown
 
 NAMED: Final = 10
 """So many of those that go are named."""

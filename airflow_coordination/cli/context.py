@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
 

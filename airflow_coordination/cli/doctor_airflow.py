@@ -14,8 +14,8 @@ from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import known_airflow_id
 from airflow_coordination.hooks.settings import SECTION, sweep_interval
-from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
+from airflow_coordination.values.settings import check_known
 
 _SPARK: Final = "spark_default"
 _VARIABLE: Final = f"AIRFLOW__{SECTION.upper()}__"

@@ -7,12 +7,12 @@ from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.follow_ups.telling import told, understood
-from airflow_coordination.leases.errors import CoordinationError, shown
 from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import follow_ups_of
 from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.names import split_source
 
 _SOURCES, _NOTES, _NAMED = 1_000, 100, 3
 CHECK: Final = "what follows endings"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.fence import Owner
-from airflow_coordination.leases.input_errors import shown
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.names import split_source
+from airflow_coordination.values.status import PartitionStatus
 
 MAX_SKEW: Final = timedelta(seconds=5)
 """The greatest difference allowed between this host's clock and the store's; DynamoDB's answers give whole seconds."""
@@ -76,9 +76,9 @@ def _table(store: PartitionStore, role: str) -> Iterator[Finding]:
     """Look at a DynamoDB store's table."""
     if not store.description.startswith("dynamodb:"):
         return
-    from airflow_coordination.stores.dynamodb import DynamoDBStore
     from airflow_coordination.stores.dynamodb.examination import examine
     from airflow_coordination.stores.dynamodb.iam import Role
+    from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 
     if isinstance(store, DynamoDBStore):
         yield from examine(store, Role.SETUP if role == "owner" else Role(role))

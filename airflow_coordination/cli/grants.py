@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 ROLES: Final = ("owner", "worker", "reader")
 _GIVE: Final = "Give it, or a store in PostgreSQL that says it"

@@ -7,13 +7,13 @@ from argparse import Namespace
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.task_log import task_log
-from airflow_coordination.leases.errors import PartitionNotFoundError
 from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.explaining.wording import span
-from airflow_coordination.leases.fence import Owner
-from airflow_coordination.leases.names import check_limit
 from airflow_coordination.leases.port import keeps_history
 from airflow_coordination.monitoring.timeline import Event, timeline
+from airflow_coordination.values.errors import PartitionNotFoundError
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.names import check_limit
 
 
 def print_history(context: CommandContext, args: Namespace) -> None:

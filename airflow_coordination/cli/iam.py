@@ -7,10 +7,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:
-    from airflow_coordination.stores.dynamodb import DynamoDBOptions
+    from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 
 ROLES: Final = ("setup", "worker", "reader")
 _GIVE: Final = "Give it, or a store that says it; an account also by --ask-account"
@@ -33,7 +33,7 @@ def print_policy(context: CommandContext, args: Namespace) -> None:
 
 
 def _options(context: CommandContext, wanted: str) -> DynamoDBOptions:
-    from airflow_coordination.stores.dynamodb import DynamoDBStore
+    from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 
     try:
         store = context.store

@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 
 from airflow_coordination.cli.output import working
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionNotFoundError, SettingsError
-from airflow_coordination.leases.names import check_key, check_limit
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.selection import Filter, Selection
 from airflow_coordination.monitoring.states import PARKED
+from airflow_coordination.values.errors import PartitionNotFoundError
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import check_key, check_limit
 
 
 def selected(coordinator: SourceCoordinator, args: Namespace) -> Selection:

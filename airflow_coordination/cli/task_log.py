@@ -7,10 +7,10 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.fence import Owner
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import keeps_history
+from airflow_coordination.values.fence import Owner
 
 NEWEST: Final = 1_000
 """So many tenures of a source are looked at for those who held partitions last."""

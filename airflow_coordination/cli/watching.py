@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import escape
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import SettingsError, StoreUnavailableError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder, span
-from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.remedies import typed
 from airflow_coordination.monitoring.owners import Holding, Owners, owners
 from airflow_coordination.monitoring.progress import Pace, Progress
 from airflow_coordination.monitoring.throughput import lately
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.times import Clock, SystemClock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

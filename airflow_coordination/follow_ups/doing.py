@@ -13,10 +13,10 @@ from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import Carried, Place, SourceAction
 from airflow_coordination.follow_ups.rights import NO_RIGHTS, FollowUpRights
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, printable, shown
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.remedies import typed
 from airflow_coordination.outputs.storage import is_local, parent
+from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 
 log = logging.getLogger(__name__)
 _SHOWN: Final = 5

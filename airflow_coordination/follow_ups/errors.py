@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.values.input_errors import CoordinationError
 
 
 class FollowUpError(CoordinationError):

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final
 from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.protocol import Carried, Place, texts_in
 from airflow_coordination.follow_ups.sqs import check_queue, refused_deletions, sqs_client
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.input_errors import InvalidInputError
 
 GONE: Final = frozenset({"ReceiptHandleIsInvalid", "InvalidParameterValue"})
 """A receipt that is too old: the message was given to somebody else, who deletes it."""

@@ -18,13 +18,13 @@ from airflow_coordination.follow_ups.protocol import SourceAction, Then, listed_
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.follow_ups.visibility import ShowMessages
-from airflow_coordination.leases.errors import SettingsError, printable, shown
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete_file, join, read_bytes, write_bytes
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import SettingsError, printable, shown
 
 _ACTIONS: Final[tuple[type[SourceAction], ...]] = (
     DeleteObjects,

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final
 
 from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.protocol import Carried, Place
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _SECONDS: Final = 15.0
 _MAX_OFFSET, _MAX_NUMBER = 2**63 - 1, 2**31 - 1

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)

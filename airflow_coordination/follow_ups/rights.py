@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_coordination.follow_ups.protocol import Place, texts_in
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _S3: Final = re.compile(r"s3[an]?://", re.ASCII)
 KINDS: Final = ("objects", "queues", "servers", "urls")

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final
 
 from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.protocol import Carried, Place
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.http_request import RequestRefusedError, post
 from airflow_coordination.sinks.patience import TransientError, patient
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _ANSWER_WITHIN: Final = 30.0
 _MAX_BYTES, _MAX_DEPTH = 8 * 1024 * 1024, 32

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Never
 
 from airflow.sdk.log import mask_secret
 
-from airflow_coordination.leases.errors import CoordinationError, SettingsError, StoreUnavailableError
-from airflow_coordination.leases.known_secrets import forms, know
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
+from airflow_coordination.values.scrubbing import forms, know
 
 if TYPE_CHECKING:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook

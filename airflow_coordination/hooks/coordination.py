@@ -25,13 +25,14 @@ from airflow_coordination.hooks.connection import (
 from airflow_coordination.hooks.settings import configured_output_root, merge_settings
 from airflow_coordination.hooks.single_machine import check_executor
 from airflow_coordination.hooks.telemetry import TaggedStats
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.metrics import Metrics
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.remedies import opened_by
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.stores import StoreConfig, open_store
+from airflow_coordination.stores.config import StoreConfig
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import Settings
 
 _log = logging.getLogger(__name__)
 _opening = threading.Lock()
@@ -158,7 +159,7 @@ def _opened(pid: int, config: StoreConfig, embedded: bool, amazon: AmazonAccess 
     """Open a store; the process id keeps a fork from using its parent's connections."""
     options = dynamodb_options(config)
     if options is not None and amazon is not None:
-        from airflow_coordination.stores.dynamodb import DynamoDBStore
+        from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 
         dynamodb = DynamoDBStore(options, client=partial(make_client, amazon))
         dynamodb.partition_prefix = config.partition_prefix

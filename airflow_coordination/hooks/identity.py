@@ -12,9 +12,9 @@ from airflow.sdk import Variable, conf
 from airflow.sdk.execution_time import task_runner
 
 from airflow_coordination.hooks.settings import SECTION
-from airflow_coordination.leases.errors import DeploymentError, SettingsError
-from airflow_coordination.leases.fence import Owner
-from airflow_coordination.leases.whereabouts import whereabouts
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.fence import Owner, whereabouts
+from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

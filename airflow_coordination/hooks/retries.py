@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryRule
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.leases.remedies import AIRFLOW, Shell, about
+from airflow_coordination.values.errors import (
     DeploymentError,
-    InvalidInputError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     StoreUnavailableError,
-    shown,
 )
-from airflow_coordination.leases.remedies import AIRFLOW, Shell, about
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

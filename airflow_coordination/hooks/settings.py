@@ -10,9 +10,9 @@ from typing import Any, Final
 from airflow.sdk import conf
 
 from airflow_coordination.get_provider_info import get_provider_info
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.settings import DURATIONS, SWEEP_INTERVAL, Settings, check_known
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import DURATIONS, SWEEP_INTERVAL, Settings, check_known
+from airflow_coordination.values.times import positive
 
 SECTION: Final = "coordination"
 _WORDS: Final = frozenset({"on_negative"})

@@ -7,8 +7,8 @@ from typing import Final
 
 from airflow.sdk import conf
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.stores import StoreConfig
+from airflow_coordination.stores.config import StoreConfig
+from airflow_coordination.values.input_errors import SettingsError
 
 _LOCAL: Final = frozenset({"LocalExecutor", "SequentialExecutor", "DebugExecutor"})
 REMEDY: Final = (

@@ -8,7 +8,7 @@ from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_coordination.hooks.amazon import mask
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 _REMEDY = f"Create it with the type {SparkConnectHook.conn_type}, for example with host localhost and port 15002"
 

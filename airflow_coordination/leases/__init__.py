@@ -1,40 +1,42 @@
 """The lease protocol. Pure Python, standard library only, no I/O of its own."""
 
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    DeploymentError,
-    ForkedChildError,
-    InvalidInputError,
-    InvalidKeyError,
-    NoProgressError,
-    OutcomeUnknownError,
-    ParentCycleError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    PartitionUpdateError,
-    PayloadError,
-    ProgressStateError,
-    SchemaVersionError,
-    SettingsError,
-    StoreMismatchError,
-    StoreSlowError,
-    StoreThrottledError,
-    StoreUnavailableError,
-    UnknownParentError,
-)
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
-from airflow_coordination.leases.fence import Ending, Fence, Owner, Place
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics
 from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.supply import Supplier, SupplierRun
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import (
+    DeploymentError,
+    ForkedChildError,
+    NoProgressError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+    SchemaVersionError,
+    StoreMismatchError,
+    StoreSlowError,
+    StoreThrottledError,
+    StoreUnavailableError,
+)
+from airflow_coordination.values.fence import Ending, Fence, Owner, Place
+from airflow_coordination.values.input_errors import (
+    CoordinationError,
+    InvalidInputError,
+    InvalidKeyError,
+    ParentCycleError,
+    PayloadError,
+    ProgressStateError,
+    SettingsError,
+    UnknownParentError,
+)
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 __all__ = [
     "Block",

@@ -7,22 +7,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.clock import Clock, Randomness
 from airflow_coordination.leases.ending_requests import GiveUpRequest
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    OutcomeUnknownError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-)
-from airflow_coordination.leases.fence import Fence, Owner
-from airflow_coordination.leases.hints import Hint
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import NEW_FIRST_PROBABILITY, Settings
 from airflow_coordination.leases.settle import Settler, not_owned
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.leases.writes import (
     AcquireHinted,
@@ -34,6 +23,13 @@ from airflow_coordination.leases.writes import (
     Steal,
     Tenancy,
 )
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.hints import Hint
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import NEW_FIRST_PROBABILITY, Settings
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import to_micros
 
 Value = Any
 """A plain value, or what stands for one in an engine's language."""

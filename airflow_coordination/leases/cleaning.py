@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.leases.hierarchy import CLEAN_AFTER, has_begun, may_go
-from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_key, check_limit
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import positive
 
 PORTION: Final = 100
 """How many completed partitions a clean-up beside the supplier looks at between two looks at its own lease."""

@@ -6,13 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.creation import Creation
-from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.durations import duration
 from airflow_coordination.leases.ending_requests import (
     CloseRequest,
     CompleteRequest,
@@ -20,26 +16,27 @@ from airflow_coordination.leases.ending_requests import (
     FailRequest,
     GiveUpRequest,
 )
-from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionNotOwnedError
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.follow_up import check_text
 from airflow_coordination.leases.following_up import FollowingUp
-from airflow_coordination.leases.hints import Hint, decode_hint
 from airflow_coordination.leases.lag import Lag
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Members
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.owner_details import details_of
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.record_metrics import RecordMetrics
 from airflow_coordination.leases.retention import Retention
-from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
-from airflow_coordination.leases.supply import (
-    Supplier,
-)
+from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.leases.wanting import Wanting
 from airflow_coordination.leases.writes import End
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.documents import encode_progress
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.fence import Fence, details_of
+from airflow_coordination.values.hints import Hint, decode_hint
+from airflow_coordination.values.names import check_key
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
+from airflow_coordination.values.times import duration
 
 _COUNTED: Final = {
     Outcome.CLOSED: Metric.CLOSED,

@@ -12,19 +12,14 @@ from typing import Any, cast
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
-from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.ending_requests import GiveUpRequest
-from airflow_coordination.leases.errors import CoordinationError, shown
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.hierarchy import waves
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY, split_source
-from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.refreshing import Outdated, Refresh
 from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import (
     SourceView,
     Supplier,
@@ -38,6 +33,10 @@ from airflow_coordination.leases.supply import (
     without_repeats,
 )
 from airflow_coordination.leases.writes import Create, NewPartition
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.names import GLOBAL_STATE_KEY, namesakes, split_source
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import positive
 
 log = logging.getLogger(__name__)
 

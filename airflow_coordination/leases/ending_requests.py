@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from airflow_coordination.leases import accounts
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import KEEP, End
+from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.names import storable
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 MAX_ERROR_CHARACTERS: Final = 2_000
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Never
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 ENVELOPE_VARIABLE: Final = "COORDINATION_ENVELOPE"
 """Names the file."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.input_errors import InvalidInputError
 
 FORGET: Final = "forget"
 """What the audit calls it."""

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.concurrency import BALANCE_INTERVAL, Balancing
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.settings import DURATIONS, Settings
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import BALANCE_INTERVAL, DURATIONS, Balancing, Settings
 
 HANDOVER_VARIABLE: Final = "COORDINATION_HANDOVER"
 STORE_VARIABLE: Final = "COORDINATION_STORE"

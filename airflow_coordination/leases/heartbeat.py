@@ -8,16 +8,16 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.values.errors import (
     NoProgressError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.settings import Settings
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from airflow_coordination.leases.input_errors import ParentCycleError, UnknownParentError
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import NewPartition
+from airflow_coordination.values.input_errors import ParentCycleError, UnknownParentError
+from airflow_coordination.values.status import PartitionStatus
 
 CLEAN_AFTER: Final = timedelta(hours=24)
 """How long what has finished stays at least, so that people can look at it."""

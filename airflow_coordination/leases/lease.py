@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.ending_requests import EndRequest
-from airflow_coordination.leases.errors import ForkedChildError
-from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import ChainWrite
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import ForkedChildError
+from airflow_coordination.values.fence import Ending, Fence
 
 Heeds = Callable[[str, str], bool]
 """Says whether a lease that was asked for is to be handed over, by who has asked and the partition."""

@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.accounting import AddedUp
-from airflow_coordination.leases.accounts import of_partitions
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.hints import encode_hint
 from airflow_coordination.leases.metrics import Metric, gauged
-from airflow_coordination.leases.names import check_key, check_limit, split_source
-from airflow_coordination.leases.namesakes import confusion, namesakes
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, with_ring
 from airflow_coordination.leases.prefixes import page_of
 from airflow_coordination.leases.results import Outlook, Swept
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.values.accounting import AddedUp, of_partitions
+from airflow_coordination.values.hints import encode_hint
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import check_key, check_limit, confusion, namesakes, split_source
+from airflow_coordination.values.status import PartitionStatus
 
 if TYPE_CHECKING:
     from airflow_coordination.leases.explaining.explanation import Explanation

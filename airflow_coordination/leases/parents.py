@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from airflow_coordination.leases.input_errors import InvalidInputError
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_key
 
 MAX_PARENTS: Final = 16
 """So many parents a partition may have: a shard of Kinesis has at most two, and DynamoDB takes 100 items in a step."""

@@ -8,22 +8,18 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from airflow_coordination.leases.acquisition import Acquisition
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    StoreThrottledError,
-)
-from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
-from airflow_coordination.leases.names import agreed_prefix, check_key, compose_source
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.tenures import Tenures
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreThrottledError
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import agreed_prefix, check_key, compose_source
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 _SETTINGS = Settings()
 _NO_LIMIT = 2**31 - 1

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.accounts import current
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.documents import decode_object, decode_progress, encode_payload
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner
-from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.parents import check_parents
-from airflow_coordination.leases.status import PartitionStatus, Rank
+from airflow_coordination.values.accounting import Accounting, current
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.documents import decode_object, decode_progress, encode_payload
+from airflow_coordination.values.fence import RING_SIZE, Ending, Fence, Owner, facts_of
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_key
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 SAME_MOMENT: Final = timedelta(seconds=1)
 """How far a start may lie before the ending before it: a statement that waited for a row is as old as its arrival, and

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from airflow_coordination.leases import accounts
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.accounts import copied
-from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence
-from airflow_coordination.leases.owner_details import facts_of
 from airflow_coordination.leases.partition import Partition, is_stale
 from airflow_coordination.leases.records import TenureEnded
-from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values.accounting import Accounting, copied
+from airflow_coordination.values.fence import RING_SIZE, Ending, Fence, facts_of
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

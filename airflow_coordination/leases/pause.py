@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from airflow_coordination.leases.failing import BRAKE, Failing
-from airflow_coordination.leases.input_errors import shown
+from airflow_coordination.values.failing import BRAKE, Failing
+from airflow_coordination.values.input_errors import shown
 
 OF_THE_SOURCE: Final = ""
 """The key under which the audit keeps what people do to a whole source; no partition can have it."""

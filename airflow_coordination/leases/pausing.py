@@ -6,21 +6,16 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    OutcomeUnknownError,
-    PartitionUpdateError,
-    SettingsError,
-    shown,
-)
-from airflow_coordination.leases.failing import BRAKE, Failing
-from airflow_coordination.leases.names import storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.pause import OF_THE_SOURCE, Pause
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
 from airflow_coordination.leases.port import holds_back, pause_of
 from airflow_coordination.leases.remedies import WHY, quoted, typed
 from airflow_coordination.leases.writes import SetPause
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
+from airflow_coordination.values.failing import BRAKE, Failing
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
+from airflow_coordination.values.names import storable
 
 log = logging.getLogger(__name__)
 

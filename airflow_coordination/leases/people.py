@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.errors import (
-    InvalidInputError,
-    OutcomeUnknownError,
-    PartitionNotFoundError,
-    PartitionUpdateError,
-    shown,
-)
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.names import check_key, storable
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore, follow_ups_of
 from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.leases.settle import Settler
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Act, Action
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.names import check_key, storable
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Randomness
 
 MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10

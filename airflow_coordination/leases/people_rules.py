@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.rule import Changes, ended
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.values.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, Outcome, PartitionStatus, Rank
 
 GOES: Final = (Action.DELETE, Action.CLEAN_UP)
 """What leaves a tombstone."""

@@ -13,7 +13,6 @@ from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
@@ -25,6 +24,7 @@ from airflow_coordination.leases.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.values.status import PartitionStatus
 
 
 class PartitionStore(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.names import check_key
+from airflow_coordination.values.status import PartitionStatus
 
 
 def page_of(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases.blocks import Block, merge
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.values.blocks import Block, merge
 
 
 def by_dataset(blocks: Iterable[Block]) -> dict[str, list[Block]]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_coordination.leases.failing import alike, mark_of
 from airflow_coordination.leases.follow_up import FORGET, FollowUp, Forget
-from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import OF_THE_SOURCE
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Act, Action, End, Place, SetPause
+from airflow_coordination.values.failing import alike, mark_of
+from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 MAX_HISTORY_ERROR: Final = 500
 """Characters of an error that the history keeps of each failure."""

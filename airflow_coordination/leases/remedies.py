@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.values.names import split_source
 
 WHY = "…"
 """Stands where people say why they act."""

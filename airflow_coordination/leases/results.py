@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.accounts import copied
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.refreshing import Outdated
+from airflow_coordination.values.accounting import Accounting, copied
+from airflow_coordination.values.blocks import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.durations import aware, positive
-from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionUpdateError
-from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.settling_in import SettlingIn
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.values.names import check_key, check_limit
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import aware, positive
 
 PORTION: Final = 500
 """How many completed partitions one sweep with a retention looks at."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.records import Record
-from airflow_coordination.leases.status import ASSIGNED
+from airflow_coordination.values.status import ASSIGNED
 
 Changes = dict[str, Value]
 

@@ -20,14 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from airflow_coordination.leases.accounts import accounted
 from airflow_coordination.leases.algebra import Algebra, Condition, Value
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.people_rules import acted, as_seen
 from airflow_coordination.leases.records import of_action, of_ending, of_output, of_tenure
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.rule import Changes, Rule, chained, ended, entered, expired, held, phantom
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,
@@ -45,6 +43,8 @@ from airflow_coordination.leases.writes import (
     Save,
     Steal,
 )
+from airflow_coordination.values.accounting import accounted
+from airflow_coordination.values.status import ASSIGNED, CLOSED, UNASSIGNED, Outcome, Rank
 
 LOST_LEASES_ERROR: Final = "lost its lease {} times without an ending"
 

@@ -13,23 +13,22 @@ from enum import Enum
 from typing import TypeVar
 
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.clock import Clock, Randomness
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.lease import Chain
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.writes import Action, ChainWrite
+from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
     StoreUnavailableError,
-    shown,
 )
-from airflow_coordination.leases.fence import Ending, Fence
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.lease import Chain
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.leases.writes import Action, ChainWrite
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness
 
 T = TypeVar("T")
 Unheard = Callable[[StoreUnavailableError | OutcomeUnknownError], object]

@@ -16,8 +16,8 @@ from airflow_coordination.leases.moving import Life, Moving, is_fresh
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
 from airflow_coordination.leases.port import pause_holds_after
-from airflow_coordination.leases.status import UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import Create, NewPartition, Place
+from airflow_coordination.values.status import UNASSIGNED, PartitionStatus
 
 _SECOND: Final = timedelta(seconds=1)
 _FORGOTTEN: Final = ("import", "it was deleted where it comes from; its output is still read")

@@ -18,9 +18,9 @@ from airflow_coordination.leases.refreshing import Outdated
 from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.rule import Rule
 from airflow_coordination.leases.rules import FOLLOWED, RECLAIM, REOPEN, RULES
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import Act, Action, End, NewPartition, Sweep
+from airflow_coordination.values.status import PartitionStatus
 
 
 def step(write: Any, partition: Partition, now: datetime) -> Partition | None:

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases import accounts
-from airflow_coordination.leases.accounting import Accounting
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import Block, dump_blocks, merge
-from airflow_coordination.leases.clock import Clock, Randomness
-from airflow_coordination.leases.documents import encode_progress
 from airflow_coordination.leases.ending_requests import EndRequest, Tenure
-from airflow_coordination.leases.errors import (
-    OutcomeUnknownError,
-    PartitionNotFoundError,
-    ProgressStateError,
-    StoreUnavailableError,
-)
-from airflow_coordination.leases.fence import Ending, Fence
 from airflow_coordination.leases.follow_up import promised
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Chain, Lease
@@ -26,10 +14,18 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import head_records, may_add
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler, not_owned
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Begin, ChainWrite, End, OnParked, Renew, Save
+from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.blocks import Block, dump_blocks, merge
+from airflow_coordination.values.documents import encode_progress
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, StoreUnavailableError
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.input_errors import ProgressStateError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness
 
 
 class Tenures:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus
+from airflow_coordination.values.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus
 
 
 class Event(StrEnum):

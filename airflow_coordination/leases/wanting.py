@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from airflow_coordination.leases.durations import positive
 from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import Ask
+from airflow_coordination.values.times import positive
 
 
 class Wanting(Participant):

@@ -1,7 +1,7 @@
 """The writes of the protocol, as values. One operation id = one content: a repeated write is the same value again.
 
 Durations, not times, travel: the store adds them to its own clock (promise S8). ``source`` is always the
-composed identifier (:func:`~airflow_coordination.leases.names.compose_source`).
+composed identifier (:func:`~airflow_coordination.values.names.compose_source`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, StrEnum
 
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 
 class Keep(Enum):
@@ -51,7 +51,7 @@ class Tenancy:
 
     :param max_lost_leases: this tenure's limit, stored with it: whoever finds the lease expired judges by it.
     :param max_failures: the owner's limit of failures in a row, stored with it for people who ask.
-    :param owner_details: what the owner says of itself; see :mod:`~airflow_coordination.leases.owner_details`.
+    :param owner_details: what the owner says of itself; see :mod:`~airflow_coordination.values.fence`.
     """
 
     op: str

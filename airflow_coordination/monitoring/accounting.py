@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from airflow_coordination.leases.accounting import Accounting
+from airflow_coordination.values.accounting import Accounting
 
 
 @dataclass(frozen=True, slots=True)

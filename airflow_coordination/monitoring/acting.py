@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Final, TypeVar
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import moved_on
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.values.errors import PartitionNotFoundError
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.status import PartitionStatus
 
 TOLD: Final = 10
 """So many refusals are said in full."""

@@ -14,12 +14,12 @@ from math import ceil
 from typing import Final
 
 from airflow_coordination.leases.explaining.wording import counted, holder, span
-from airflow_coordination.leases.fence import Owner
-from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.throughput import Lately
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.status import Outcome
 
 ENOUGH: Final = 20
 """So many tenures have to have ended before anything is concluded: the 95th percentile is one of them."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.status import PartitionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.fence import Fence, Owner, TaskInstance
-from airflow_coordination.leases.names import check_key, check_limit
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.fence import Fence, Owner, TaskInstance
+from airflow_coordination.values.names import check_key, check_limit
+from airflow_coordination.values.status import PartitionStatus
 
 MOST_HELD: Final = 2_000
 """So many leases are looked at for the oldest of a source, by key; so many of one request."""
@@ -77,7 +77,7 @@ def owners(store: PartitionStore, source: str, limit: int = 100, after: str | No
     On DynamoDB a lease that began in this moment may be missing, because the index is late.
 
     :param store: sends two requests, on DynamoDB one more for each hundred that are shown; repeats none.
-    :param source: the stored source identifier (:func:`~airflow_coordination.leases.names.compose_source`); that of the
+    :param source: the stored source identifier (:func:`~airflow_coordination.values.names.compose_source`); that of the
         kind ``GLOBAL_STATE`` tells who runs the supplier.
     :param limit: partitions; one more is read, to know whether to go on.
     :param after: only keys above this one.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
-from airflow_coordination.leases.explaining.wording import first_line
-from airflow_coordination.leases.failing import alike
 from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.errors import first_line
+from airflow_coordination.values.failing import alike
 
 
 @dataclass(frozen=True, slots=True)

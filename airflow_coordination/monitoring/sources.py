@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_coordination.leases.creation import dags_of
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.names import split_source
+from airflow_coordination.values.status import PartitionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

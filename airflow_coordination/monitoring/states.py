@@ -7,7 +7,7 @@ from typing import Final
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.status import PartitionStatus
 
 PARKED: Final = "PARKED"
 """The people's word for CLOSED without a time to reopen."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.monitoring.states import state_of
+from airflow_coordination.values.status import PartitionStatus
 
 
 def summary(partition: Partition, now: datetime) -> Mapping[str, object]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import keeps_history
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.monitoring.rates import Rate, rate_of
+from airflow_coordination.values.status import PartitionStatus
 
 ROWS: Final = 2_000
 """So many ended tenures are read at most, however long the history is."""

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.monitoring.owners import began
+from airflow_coordination.values.fence import Fence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

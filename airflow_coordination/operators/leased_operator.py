@@ -16,13 +16,21 @@ from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
-from airflow_coordination.leases import Lease, Settings, SettingsError, SourceCoordinator
-from airflow_coordination.leases.concurrency import AT_ONE_TIME, BALANCE_INTERVAL, balancing, check_concurrent_leases
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.settings import check_way_out
 from airflow_coordination.submission.labels import show_partition
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import (
+    AT_ONE_TIME,
+    BALANCE_INTERVAL,
+    Settings,
+    balancing,
+    check_concurrent_leases,
+    check_way_out,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.sensors.partitions import PartitionsSensor
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from airflow_coordination.leases import HandOver, Lease, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.handover import HandOver
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.leased_operator import LeasedOperator
 from airflow_coordination.outputs.output_root import check_writable

@@ -7,9 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, Mode
-from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.names import check_key
 from airflow_coordination.outputs.block_checks import check_can_be_read, check_something_written, check_unchanged
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.exact_text import TextOptions, check_quoted
@@ -25,15 +22,12 @@ from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
 from airflow_coordination.outputs.markers import Marker
 from airflow_coordination.outputs.parquet import FooterError, read_footer
 from airflow_coordination.outputs.schema_compatibility import check_names, check_told
-from airflow_coordination.outputs.storage import (
-    StoredFile,
-    join,
-    list_files,
-    side_by_side,
-    write_bytes,
-)
+from airflow_coordination.outputs.storage import StoredFile, join, list_files, side_by_side, write_bytes
 from airflow_coordination.outputs.trails import is_due, write_trail
 from airflow_coordination.outputs.zones import check_times
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, Mode
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.names import check_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases.names import storable
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import is_hidden_by_name
 from airflow_coordination.outputs.manifests import RESTORE, DataFile, Manifest, digest_of
 from airflow_coordination.outputs.parquet import Footer, FooterError, read_footer
 from airflow_coordination.outputs.storage import list_files, read_bytes, side_by_side
+from airflow_coordination.values.names import storable
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import HeadRecord
@@ -53,6 +49,10 @@ from airflow_coordination.outputs.storage import (
     unfinished_uploads,
     write_bytes,
 )
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
+from airflow_coordination.values.names import was_copied
+from airflow_coordination.values.times import positive
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError, shown
+from airflow_coordination.values.input_errors import InvalidInputError, shown
 
 FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro")
 _WRITTEN: Final = "compression codec"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.outputs.storage import join
+from airflow_coordination.values.fence import Fence
 
 ATTEMPTS = "_attempts"
 PARTITION, ATTEMPT, BLOCK = "_partition", "_attempt", "_block"

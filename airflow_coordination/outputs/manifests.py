@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_coordination.leases.blocks import Block, Mode
-from airflow_coordination.leases.errors import InvalidInputError, shown
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
 from airflow_coordination.outputs.schemas import check_schema
 from airflow_coordination.outputs.storage import Content, join, parent, scheme_of
+from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import InvalidInputError, shown
 
 FIRST_VERSION, WITH_SCHEMA, VERSION = 1, 2, 3
 """2 has the schema that a publisher told, 3 a zone of times. Without them, 1 is written, which all versions read."""

@@ -10,10 +10,10 @@ import json
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
-from airflow_coordination.leases.fence import Fence
-from airflow_coordination.leases.names import was_copied
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.names import was_copied
 
 MAX_MARKER_BYTES = 64 * 1024
 

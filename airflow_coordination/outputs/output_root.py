@@ -6,8 +6,9 @@ import os
 import socket
 from pathlib import Path
 
-from airflow_coordination.leases.errors import DeploymentError, SettingsError
 from airflow_coordination.outputs.storage import is_local, normal_root
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import SettingsError
 
 
 def usable_root(output_root: str | None) -> str:

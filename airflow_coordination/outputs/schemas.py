@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.values.documents import parse
 
 MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH = 16 * 1024 * 1024, 200
 _SPARKS_OWN: Final = {

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any, TypeVar, cast
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs import s3
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.s3 import Upload
 from airflow_coordination.outputs.vendored import look_among_vendored
+from airflow_coordination.values.input_errors import InvalidInputError
 
 try:
     import fsspec

@@ -11,12 +11,12 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
-from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.layout import is_manifest_of
 from airflow_coordination.outputs.manifests import Manifest, Reference, verified
 from airflow_coordination.outputs.storage import Content, join, parent, read_many, write_bytes
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import CoordinationError
 
 log = logging.getLogger(__name__)
 

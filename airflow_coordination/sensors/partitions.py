@@ -20,7 +20,6 @@ from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.hooks.text_fields import TextFields
-from airflow_coordination.leases import SettingsError
 from airflow_coordination.leases.waiting.conclusion import (
     Conclusion,
     OnIdle,
@@ -35,6 +34,7 @@ from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.sensors.reschedule_memory import RescheduleMemory
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints
+from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import IO, Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.storage import join, normal_root, open_to_write
 from airflow_coordination.sinks.dead_letters import key_text
 from airflow_coordination.sinks.files import check_directory, forget, pending, show
 from airflow_coordination.sinks.json_text import forgiving_json
 from airflow_coordination.sinks.protocol import Guarantee, Record, SinkTask
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _VERSION: Final = "2"
 """The major version of Data Prepper whose form this is."""

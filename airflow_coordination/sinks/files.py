@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any, Final
 
-from airflow_coordination.leases.errors import DeploymentError, InvalidInputError
 from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import (
     delete,
@@ -33,6 +32,8 @@ from airflow_coordination.sinks.protocol import (
     chosen,
     refused,
 )
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 PENDING: Final = "_pending"
 """The directory in it that readers take for hidden: they skip what begins with an underscore."""

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import HIDDEN, know
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import HIDDEN, know
 
 _QUOTE: Final = "Write it as it is sent: urllib.parse.quote for a path, xn--… for a host's name"
 _HEADER: Final = re.compile(r"[\x20-\x7e\xa0-\xff]*")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.http import ANSWER_WITHIN
 from airflow_coordination.sinks.http_address import check_address, know_headers
 from airflow_coordination.sinks.opensearch_bulk import OpenSearchWriter
@@ -22,6 +21,7 @@ from airflow_coordination.sinks.protocol import (
     check_fence_names,
     without_library,
 )
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _NOT_IN_NAMES: Final = frozenset(' *?,"<>|/\\#:')
 _OF_OPENSEARCH: Final = frozenset({"_id", "_index", "_routing", "_source", "_version", "_field_names", "_ignored"})

@@ -10,9 +10,6 @@ from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import HIDDEN, know
-from airflow_coordination.leases.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.sinks.patience import RETRY_FOR, TransientError, check_sink, patient
 from airflow_coordination.sinks.postgres_table import KEY_COLUMN, TAKES, is_coarser
 from airflow_coordination.sinks.protocol import (
@@ -29,6 +26,9 @@ from airflow_coordination.sinks.protocol import (
     refused,
     without_library,
 )
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
+from airflow_coordination.values.scrubbing import HIDDEN, know
 
 CONNECT_WITHIN: Final = 10
 """Seconds for one attempt to connect."""

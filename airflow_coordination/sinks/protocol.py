@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol, runtime_checkable
 
-from airflow_coordination.leases.errors import InvalidInputError, SettingsError, printable
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, printable
 
 Record = Mapping[str, Any]
 """A record: its columns by name, as Python values."""

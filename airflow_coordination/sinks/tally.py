@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.sinks.blame import TOLD, alike
 from airflow_coordination.sinks.protocol import MAX_REASON, Answer, AnswerKind
+from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 _REASONS = 2
 """Reasons of refusals that are kept: whether there was one, or several."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from airflow_coordination.leases.errors import CoordinationError, printable
-from airflow_coordination.leases.scrubbing import without_secrets
+from airflow_coordination.values.input_errors import CoordinationError, printable
+from airflow_coordination.values.scrubbing import without_secrets
 
 _LONGEST: Final = 10_000
 """Of a message, in characters: it may name ten items, and what a library says of each."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import CoordinationError, printable, shown
-from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.values.input_errors import CoordinationError, printable, shown
+from airflow_coordination.values.scrubbing import without_secrets
 
 NAMED: Final = 10
 """So many are named of each kind."""

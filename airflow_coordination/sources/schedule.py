@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError
+from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
+from airflow_coordination.values.times import from_micros, positive, to_micros
 
 SCAN_COUNT: Final = "SCAN_COUNT"
 SINGLE_SCAN_COMPLETE: Final = "SINGLE_SCAN_COMPLETE"

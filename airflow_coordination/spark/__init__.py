@@ -13,19 +13,16 @@ if TYPE_CHECKING:
     from airflow_coordination.follow_ups.offsets import CommitOffsets
     from airflow_coordination.follow_ups.url import CallUrl
     from airflow_coordination.follow_ups.visibility import ShowMessages
+    from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
+    from airflow_coordination.sinks.files import FileSink
+    from airflow_coordination.sinks.http import HttpSink
+    from airflow_coordination.sinks.opensearch import OpenSearchSink
+    from airflow_coordination.sinks.postgres import PostgresSink
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.delivery import Acknowledgment
-    from airflow_coordination.spark.destinations import (
-        DataPrepperDeadLetters,
-        DeadLetters,
-        FileSink,
-        HttpSink,
-        OpenSearchSink,
-        PostgresSink,
-        Publish,
-    )
+    from airflow_coordination.spark.destinations import DeadLetters, Publish
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.kafka import KafkaRange, KafkaRangeError, read_range
     from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches, shard
@@ -33,35 +30,35 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
 _HOMES = {
-    "Acknowledgment": "delivery",
-    "CallUrl": "..follow_ups.url",
-    "Close": "outcomes",
-    "CommitOffsets": "..follow_ups.offsets",
-    "Complete": "outcomes",
-    "DataPrepperDeadLetters": "destinations",
-    "DeadLetters": "destinations",
-    "DeleteMessages": "..follow_ups.messages",
-    "DeleteObjects": "..follow_ups.objects",
-    "Drained": "draining",
-    "FileSink": "destinations",
-    "GiveUp": "outcomes",
-    "HttpSink": "destinations",
-    "KafkaRange": "kafka",
-    "KafkaRangeError": "kafka",
-    "OpenSearchSink": "destinations",
-    "PartitionApplication": "application",
-    "PartitionLease": "lease",
-    "PostgresSink": "destinations",
-    "Publish": "destinations",
-    "ShardBatch": "kinesis",
-    "ShardBatches": "kinesis",
-    "ShowMessages": "..follow_ups.visibility",
-    "build_archive": "archive",
-    "drain": "draining",
-    "partition_application": "application",
-    "read_completed": "completed",
-    "read_range": "kafka",
-    "shard": "kinesis",
+    "Acknowledgment": "airflow_coordination.spark.delivery",
+    "CallUrl": "airflow_coordination.follow_ups.url",
+    "Close": "airflow_coordination.spark.outcomes",
+    "CommitOffsets": "airflow_coordination.follow_ups.offsets",
+    "Complete": "airflow_coordination.spark.outcomes",
+    "DataPrepperDeadLetters": "airflow_coordination.sinks.data_prepper",
+    "DeadLetters": "airflow_coordination.spark.destinations",
+    "DeleteMessages": "airflow_coordination.follow_ups.messages",
+    "DeleteObjects": "airflow_coordination.follow_ups.objects",
+    "Drained": "airflow_coordination.spark.draining",
+    "FileSink": "airflow_coordination.sinks.files",
+    "GiveUp": "airflow_coordination.spark.outcomes",
+    "HttpSink": "airflow_coordination.sinks.http",
+    "KafkaRange": "airflow_coordination.spark.kafka",
+    "KafkaRangeError": "airflow_coordination.spark.kafka",
+    "OpenSearchSink": "airflow_coordination.sinks.opensearch",
+    "PartitionApplication": "airflow_coordination.spark.application",
+    "PartitionLease": "airflow_coordination.spark.lease",
+    "PostgresSink": "airflow_coordination.sinks.postgres",
+    "Publish": "airflow_coordination.spark.destinations",
+    "ShardBatch": "airflow_coordination.spark.kinesis",
+    "ShardBatches": "airflow_coordination.spark.kinesis",
+    "ShowMessages": "airflow_coordination.follow_ups.visibility",
+    "build_archive": "airflow_coordination.spark.archive",
+    "drain": "airflow_coordination.spark.draining",
+    "partition_application": "airflow_coordination.spark.application",
+    "read_completed": "airflow_coordination.spark.completed",
+    "read_range": "airflow_coordination.spark.kafka",
+    "shard": "airflow_coordination.spark.kinesis",
 }
 
 __all__ = [
@@ -101,7 +98,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
-    value = getattr(import_module(home if home.startswith(".") else f".{home}", __name__), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_coordination.acknowledgments import Accounting
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.spark.routing import Routing
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 def check_absorbed(absorbed: Any, routing: Routing) -> None:

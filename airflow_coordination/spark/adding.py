@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from airflow_coordination.leases.blocks import Block, Mode
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
@@ -15,6 +13,8 @@ from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.outputs.errors import partition_label
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.manifests import Reference, may_follow
+from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 def check_arguments(mode: object, file_format: object, options: Any = None) -> None:

@@ -17,17 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    StoreMismatchError,
-)
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics
-from airflow_coordination.leases.scrubbing import without_secrets
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
@@ -42,6 +34,10 @@ from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreMismatchError
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.scrubbing import without_secrets
+from airflow_coordination.values.status import Outcome
 
 log = logging.getLogger(__name__)
 

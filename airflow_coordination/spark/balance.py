@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.concurrency import Balancing
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Membership
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.streams.fleet import Fleet, look_at
 from airflow_coordination.streams.shares import LOOKS, Free, wish
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.settings import Balancing
+from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 log = logging.getLogger(__name__)
 

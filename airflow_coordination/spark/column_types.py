@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sinks.postgres import PostgresSink
+from airflow_coordination.values.input_errors import InvalidInputError
 
 TAKEN: Final = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "void"),

@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.names import split_source
-from airflow_coordination.leases.namesakes import namesakes
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.block_checks import check_published, told_by_footers
 from airflow_coordination.outputs.errors import OutputError, partition_label
@@ -23,6 +20,8 @@ from airflow_coordination.spark.file_scans import FileScan, check_types, partiti
 from airflow_coordination.spark.paths import escaped
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.union import united
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import namesakes, split_source
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 LISTING_TASKS = 8

@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import delete, join, write_bytes
 from airflow_coordination.spark.error_text import error_text
+from airflow_coordination.values.input_errors import SettingsError
 
 log = logging.getLogger(__name__)
 

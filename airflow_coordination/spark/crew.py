@@ -16,9 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from airflow_coordination.leases.errors import CoordinationError, DeploymentError, SettingsError, shown
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.spark.budget import Budget, Following
 from airflow_coordination.spark.crew_stops import Stops
 from airflow_coordination.spark.error_text import error_text
@@ -30,6 +28,9 @@ from airflow_coordination.spark.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
+from airflow_coordination.values.status import Outcome
 
 log = logging.getLogger(__name__)
 

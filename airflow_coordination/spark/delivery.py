@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
-from airflow_coordination.acknowledgments import Accounting, AcknowledgmentSet, SetStatus
+from airflow_coordination.acknowledgments.acknowledgment_set import AcknowledgmentSet, SetStatus
 from airflow_coordination.acknowledgments.timeouts import seconds
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.scrubbing import without_secrets
 from airflow_coordination.outputs.attempts import OpenBlock
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles, LetterPlace
 from airflow_coordination.sinks.protocol import MAX_REASON, AcceptingSink, ForgettingSink, SinkTask
 from airflow_coordination.sinks.tally import Tally, added_up
@@ -25,10 +23,13 @@ from airflow_coordination.spark import shipping
 from airflow_coordination.spark.absorbing import check_absorbed, standing_for, unabsorbed
 from airflow_coordination.spark.column_types import readable
 from airflow_coordination.spark.counting import SUMS, counted, hashes, same_keys, sums_over
-from airflow_coordination.spark.destinations import DataPrepperDeadLetters
 from airflow_coordination.spark.routing import MOST_KEYS, Routing
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.tags import JobTags
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import without_secrets
 
 log = logging.getLogger(__name__)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Mode
-from airflow_coordination.leases.names import check_key
 from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
 from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import check_chosen
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Mode
+from airflow_coordination.values.names import check_key
 
 __all__ = [
     "DataPrepperDeadLetters",

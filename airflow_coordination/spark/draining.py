@@ -15,24 +15,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.concurrency import (
-    AT_ONE_TIME,
-    BALANCE_INTERVAL,
-    Balancing,
-    balancing,
-    check_concurrent_leases,
-)
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, shown
 from airflow_coordination.leases.explaining.wording import holder
-from airflow_coordination.leases.fence import Owner
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.leases.whereabouts import whereabouts
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
@@ -41,7 +29,18 @@ from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.session import check_distributions, check_output_root, share_python
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.why_ended import Why, settled, told
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.fence import Owner, whereabouts
+from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.settings import (
+    AT_ONE_TIME,
+    BALANCE_INTERVAL,
+    Balancing,
+    Settings,
+    balancing,
+    check_concurrent_leases,
+)
+from airflow_coordination.values.status import Outcome
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import traceback
 from typing import Final
 
-from airflow_coordination.leases.errors import printable
-from airflow_coordination.leases.scrubbing import without_secrets
+from airflow_coordination.values.input_errors import printable
+from airflow_coordination.values.scrubbing import without_secrets
 
 MAX_ERROR: Final = 2_000
 """Characters of an error that a partition keeps."""

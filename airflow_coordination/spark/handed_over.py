@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, Envelope
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
-from airflow_coordination.leases.known_secrets import know
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.scrubbing import know
 
 _AMAZONS: Final = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 _REMEDY: Final = "Submit this file with LeasedSparkSubmitOperator, or run its function with drain(…)"

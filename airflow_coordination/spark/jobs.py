@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.tags import JobTags
+from airflow_coordination.values.fence import Fence
 
 log = logging.getLogger(__name__)
 

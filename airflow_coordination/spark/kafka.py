@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError, ProgressStateError, SettingsError
+from airflow_coordination.values.input_errors import (
+    CoordinationError,
+    InvalidInputError,
+    ProgressStateError,
+    SettingsError,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.clock import from_micros
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.outputs.storage import delete
 from airflow_coordination.spark import shipping
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
@@ -22,6 +19,13 @@ from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, 
 from airflow_coordination.spark.shard_stream import check_stream
 from airflow_coordination.streams.checkpoint import SEQUENCE_DIGITS, SUB_DIGITS, Checkpoint
 from airflow_coordination.streams.kinesis import ShardLease, newest_read
+from airflow_coordination.values.input_errors import (
+    CoordinationError,
+    InvalidInputError,
+    ProgressStateError,
+    SettingsError,
+)
+from airflow_coordination.values.times import from_micros, positive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.follow_ups.protocol import Then, listed_actions
-from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.documents import encode_progress
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _RETURNED_NOTHING: Final = "the partition function returned {}; return Complete(), Close(…) or GiveUp(…)"
 _EXITED: Final = (

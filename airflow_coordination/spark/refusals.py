@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.input_errors import CoordinationError
 
 
 class Owned(Protocol):

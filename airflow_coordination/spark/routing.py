@@ -6,21 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_coordination.leases.accounting import MAX_REASONS, MAX_SINKS, check_name
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
+from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import CheckingSink, Sink, SinkNotReadyError
 from airflow_coordination.sinks.task_pass import BY_CONDITION, FLAG
 from airflow_coordination.spark.adding import check_arguments
 from airflow_coordination.spark.column_types import check_key_type, check_types, is_variant, quoted
-from airflow_coordination.spark.destinations import (
-    DataPrepperDeadLetters,
-    DeadLetters,
-    FileSink,
-    HttpSink,
-    OpenSearchSink,
-    PostgresSink,
-    Publish,
-)
+from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.values.accounting import MAX_REASONS, MAX_SINKS, check_name
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MOST_KEYS: Final = 1_000_000
 """Records up to which keys are checked unless it is said."""

@@ -6,8 +6,8 @@ import logging
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.outputs.storage import s3_endpoint
+from airflow_coordination.values.input_errors import SettingsError
 
 SCHEME: Final = "s3a"
 CONNECTOR: Final = "org.apache.hadoop:hadoop-aws"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.spark.shard_reader import ShardPart, connect
 from airflow_coordination.spark.shard_stream import stream_of_that_name
-from airflow_coordination.streams import at_shard_end
+from airflow_coordination.streams.ending import at_shard_end
 from airflow_coordination.streams.kinesis import ShardLease, child_shard
 
 if TYPE_CHECKING:

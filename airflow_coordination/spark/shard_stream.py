@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.spark.shard_reader import ShardPart, connect
 from airflow_coordination.streams.kinesis import Stream
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _REMEDY = (
     "Look at the account and the region that this job reads in; of a stream that was deleted and created again, "

@@ -7,9 +7,9 @@ import threading
 from typing import Any
 from weakref import WeakSet
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.spark.archive import build_archive
 from airflow_coordination.spark.error_text import error_text
+from airflow_coordination.values.input_errors import SettingsError
 
 _brought: WeakSet[Any] = WeakSet()
 _lock = threading.Lock()

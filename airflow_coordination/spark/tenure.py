@@ -12,20 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    DeploymentError,
-    InvalidInputError,
-    NoProgressError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    PartitionUpdateError,
-)
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Heeds, Lease
-from airflow_coordination.leases.scrubbing import without_secrets
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
@@ -39,6 +28,16 @@ from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.session import has_jvm, note_on_locale, usable
+from airflow_coordination.values.errors import (
+    DeploymentError,
+    NoProgressError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+)
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
+from airflow_coordination.values.scrubbing import without_secrets
+from airflow_coordination.values.status import Outcome
 
 if TYPE_CHECKING:
     from airflow_coordination.follow_ups.protocol import SourceAction

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionUpdateError,
     SchemaVersionError,
@@ -13,6 +12,7 @@ from airflow_coordination.leases.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from airflow_coordination.values.input_errors import CoordinationError
 
 MIGRATE = (
     "Run `airflow coordination store migrate --conn-id ID` "

@@ -9,17 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Never
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.known_secrets import know
-from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.addresses import NOT_SHOWN, is_meant_as_address, plain_name, public_address, secrets_of
-from airflow_coordination.stores.registry import (
-    OWN_URLS,
-    is_registered,
-    registered_schemes,
-    scheme_of,
-    unregistered,
-)
+from airflow_coordination.stores.registry import OWN_URLS, is_registered, registered_schemes, scheme_of, unregistered
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.scrubbing import know
+from airflow_coordination.values.settings import check_known
 
 COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
 SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size", "schema", "history_retention")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.addresses import public_address
+from airflow_coordination.values.input_errors import SettingsError
 
 _URL: Final = re.compile(
     r"""(?x) (?P<scheme> [\w+]+ ) ://

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    InvalidInputError,
-    SchemaVersionError,
-    StoreUnavailableError,
-)
+from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 _NOT_REACHED: Final = "Check the address, the network, and that the service runs"
 

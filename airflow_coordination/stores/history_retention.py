@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.durations import LONGEST
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.times import LONGEST
 
 OPTION: Final = "history_retention"
 OFF: Final = "off"

@@ -12,8 +12,6 @@ from typing import Any, Final, Never
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.leases.hierarchy import unfinished
@@ -24,8 +22,6 @@ from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
-from airflow_coordination.leases.settings import CREATE_PAGE
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
@@ -39,6 +35,10 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.in_memory_outlook import outlook_of
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import CREATE_PAGE
+from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"

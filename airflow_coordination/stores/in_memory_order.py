@@ -12,10 +12,10 @@ from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
+from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.times import to_micros
 
 Order = tuple[int, int, int]
 Due = Generator[Partition, None, None]

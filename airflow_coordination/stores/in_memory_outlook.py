@@ -9,8 +9,8 @@ from datetime import datetime
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import due_at
+from airflow_coordination.values.status import PartitionStatus
 
 
 def outlook_of(living: Sequence[Partition], pause: Pause, now: datetime) -> Outlook:

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any, Final
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.failing import MOST_COUNTED, Failing
 from airflow_coordination.leases.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.partition import Partition
@@ -32,9 +31,10 @@ from airflow_coordination.leases.records import (
     of_pause,
 )
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import ReleaseChild, SetPause
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
+from airflow_coordination.values.failing import MOST_COUNTED, Failing
+from airflow_coordination.values.status import PartitionStatus
 
 HISTORY_LENGTH: Final = 20_000
 """So many ended tenures are remembered of each source; the oldest go first."""

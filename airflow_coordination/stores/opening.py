@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.clock import Clock
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.stores.addresses import public_address
 from airflow_coordination.stores.config import StoreConfig, parse_config
 from airflow_coordination.stores.registry import registered_opener, scheme_of
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.times import Clock
 
 if TYPE_CHECKING:
     from airflow_coordination.stores.in_memory import InMemoryStore
@@ -61,7 +61,7 @@ def open_memory(config: StoreConfig, clock: Clock | None) -> PartitionStore:
 
 def open_sql(config: StoreConfig, clock: Clock | None) -> PartitionStore:
     """Open a store in SQLite or PostgreSQL."""
-    from airflow_coordination.stores.sql import open_sql_store
+    from airflow_coordination.stores.sql.opening import open_sql_store
 
     return open_sql_store(config.url, dict(config.options), clock)
 
@@ -72,8 +72,8 @@ def open_dynamodb(config: StoreConfig, clock: Clock | None) -> PartitionStore:
     :raises SettingsError: when boto3 is not installed.
     """
     try:
-        from airflow_coordination.stores.dynamodb import DynamoDBStore
         from airflow_coordination.stores.dynamodb.options import options_of
+        from airflow_coordination.stores.dynamodb.store import DynamoDBStore
     except ModuleNotFoundError as error:
         remedy = "Install it: pip install 'airflow-coordination[aws]'"
         raise SettingsError(

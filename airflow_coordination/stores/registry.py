@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.stores.addresses import public_address
+from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_coordination.leases.errors import SchemaVersionError
 from airflow_coordination.stores.calls import MIGRATE
+from airflow_coordination.values.errors import SchemaVersionError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ becomes of a shard that is read, ``shares`` and ``wish`` who should hold how man
 say. ``deaggregate`` takes records of the Kinesis Producer Library apart, a ``Checkpoint`` is how far a shard is read.
 """
 
+from airflow_coordination.leases.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.aggregation import UserRecord, deaggregate
 from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.coverage import CONFIDENCE, Findings, holes, look
-from airflow_coordination.streams.ending import CLEAN_AFTER, ShardEnd, at_shard_end, may_go
+from airflow_coordination.streams.ending import ShardEnd, at_shard_end
 from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
 from airflow_coordination.streams.plan import NewLease, first, plan
 from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start

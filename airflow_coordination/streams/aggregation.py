@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MAGIC: Final = b"\xf3\x89\x9a\xc2"
 """What an aggregate begins with."""

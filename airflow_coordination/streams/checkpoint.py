@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 SEQUENCE_DIGITS: Final = 64
 """As many digits a sequence number may have; those of Kinesis have 56."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.values.input_errors import InvalidInputError
 
 CONFIDENCE: Final = 3
 """How many identical findings running make a hole (KCL: ``leasesRecoveryAuditorInconsistencyConfidenceThreshold``)."""

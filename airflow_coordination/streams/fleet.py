@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.streams.shares import shares
+from airflow_coordination.values.status import PartitionStatus
 
 _PAGE = 1_000
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
 from airflow_coordination.streams.shard import Shard, by_id
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 
 class InconsistentListingError(CoordinationError):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
 from airflow_coordination.streams.position import Position, Start
 from airflow_coordination.streams.shard import Shard
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)

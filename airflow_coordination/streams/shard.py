@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MAX_HASH_KEY: Final = 2**128 - 1
 """The largest hash key of a stream (Kinesis: MD5 of the partition key)."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from airflow_coordination.leases.concurrency import AT_ONE_TIME
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.settings import AT_ONE_TIME
 
 LOOKS: Final = 3
 """After how many looks running at free leases a worker that has its share takes one more."""

@@ -6,12 +6,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_coordination.leases import Fence, Lease, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.driver_reports import DriverReports
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.watch import Watch
+from airflow_coordination.values.fence import Fence
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_coordination.leases import CoordinationError, Fence, Lease, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.cluster_driver import ClusterDriver
 from airflow_coordination.submission.cluster_watch import ClusterWatch
 from airflow_coordination.submission.driver_inputs import DriverInputs
@@ -17,6 +18,8 @@ from airflow_coordination.submission.reattach import Reattachment
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.watch import Watch
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

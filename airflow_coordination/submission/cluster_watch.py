@@ -7,16 +7,14 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from airflow_coordination.leases import (
-    Fence,
-    Lease,
-    Outcome,
-    Partition,
-    PartitionNotOwnedError,
-    SourceCoordinator,
-)
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.submission.tenure_book import has_begun, is_of_task
 from airflow_coordination.submission.watch import DRIVER_GOES_ON, Watch
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.status import Outcome
 
 log = logging.getLogger(__name__)
 

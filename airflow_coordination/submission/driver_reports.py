@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from airflow_coordination.leases import CoordinationError, Fence, SourceCoordinator
-from airflow_coordination.leases.errors import printable, shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.metrics import Metric, WorkGauge, full_name
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.submission.labels import Label
 from airflow_coordination.submission.report_parsing import BadReportError, read_report
 from airflow_coordination.submission.tenure_book import has_begun, is_of_task
 from airflow_coordination.submission.watch import Watch
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases import CoordinationError, Fence, Lease, Outcome, SourceCoordinator
-from airflow_coordination.leases.concurrency import Balancing
-from airflow_coordination.leases.errors import shown
-from airflow_coordination.spark import GiveUp
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne
+from airflow_coordination.spark.outcomes import GiveUp
 from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.labels import Label
@@ -26,6 +25,10 @@ from airflow_coordination.submission.outlets import tell_outlets
 from airflow_coordination.submission.settle import raise_for_endings
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import TenureBook
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.settings import Balancing
+from airflow_coordination.values.status import Outcome
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

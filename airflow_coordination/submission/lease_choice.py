@@ -6,23 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases import (
-    Ending,
-    Fence,
-    Lease,
-    Outcome,
-    Partition,
-    PartitionNotFoundError,
-    PartitionStatus,
-    SourceCoordinator,
-)
-from airflow_coordination.leases.concurrency import Balancing
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import is_of_task
+from airflow_coordination.values.errors import PartitionNotFoundError
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.settings import Balancing
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 if TYPE_CHECKING:
     pass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from inspect import BoundArguments, Parameter
 from typing import Any, Final
 
-from airflow_coordination.leases import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 INJECTED: Final = ("spark", "lease")
 HINT: Final = "hint"

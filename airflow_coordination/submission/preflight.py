@@ -7,10 +7,11 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_coordination.leases.errors import DeploymentError, SettingsError
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.worker_checks import check_java
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import SettingsError
 
 
 def is_foreign(application: str) -> bool:

@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from airflow_coordination.leases import Fence, Lease, Partition, SourceCoordinator
-from airflow_coordination.leases.errors import shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.submission.cluster_driver import ClusterDriver
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import has_begun
 from airflow_coordination.submission.watch import DRIVER_GOES_ON
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import shown
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Never
 from urllib.parse import urlsplit
 
-from airflow_coordination.leases import Fence, Outcome
-from airflow_coordination.leases.errors import InvalidInputError, printable, shown
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import InvalidInputError, printable, shown
+from airflow_coordination.values.names import check_key
+from airflow_coordination.values.status import Outcome
 
 LONGEST_REPORT: Final = 65_536
 LONGEST_ADDRESS: Final = 2_000

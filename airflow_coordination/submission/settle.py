@@ -9,23 +9,16 @@ from typing import Final
 from airflow.sdk.log import redact  # type: ignore[attr-defined]
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases import (
-    CoordinationError,
-    Ending,
-    Fence,
-    Lease,
-    Outcome,
-    OutcomeUnknownError,
-    Partition,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    PartitionStatus,
-    SourceCoordinator,
-)
-from airflow_coordination.leases.errors import printable, shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import shell_of
-from airflow_coordination.leases.scrubbing import MAX_TEXT, without_secrets
 from airflow_coordination.submission.tenure_book import TenureBook, has_begun, is_of_task
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.input_errors import CoordinationError, printable, shown
+from airflow_coordination.values.scrubbing import MAX_TEXT, without_secrets
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 log = logging.getLogger(__name__)
 

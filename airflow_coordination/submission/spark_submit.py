@@ -18,13 +18,13 @@ from urllib.parse import unquote, urlsplit
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, discard
-from airflow_coordination.leases.errors import SettingsError, printable
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, report_marker
-from airflow_coordination.leases.known_secrets import forms
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.driver_processes import dying_with, end_marked
 from airflow_coordination.submission.spark_provider import ProviderHook
+from airflow_coordination.values.input_errors import SettingsError, printable
+from airflow_coordination.values.scrubbing import forms
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from airflow_coordination.hooks.retries import DrainCutShortError
 from airflow_coordination.hooks.telemetry import lease_span
-from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.leases.errors import DeploymentError, SettingsError, shown
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.driver_inputs import DriverInputs
@@ -21,6 +21,8 @@ from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.submission.watch import Watch
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import SettingsError, shown
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

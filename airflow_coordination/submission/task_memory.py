@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases import Fence
+from airflow_coordination.values.fence import Fence
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases import Fence, Outcome, Owner, Partition, PartitionStatus
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NAMED: Final = 20
 """So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""

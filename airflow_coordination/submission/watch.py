@@ -9,15 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from airflow_coordination.leases import (
-    CoordinationError,
-    Fence,
-    Lease,
-    Outcome,
-    PartitionNotOwnedError,
-    SourceCoordinator,
-)
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.tenure_book import TenureBook
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.status import Outcome
 
 log = logging.getLogger(__name__)
 

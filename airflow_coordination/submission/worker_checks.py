@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import DeploymentError
+from airflow_coordination.values.errors import DeploymentError
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NO_FILES: Final = ("spark-internal", "pyspark-shell", "spark-shell", "sparkr-shell")

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
+from airflow_coordination.values.input_errors import CoordinationError
 
 
 class WritableBlock(Protocol):

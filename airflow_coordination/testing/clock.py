@@ -11,7 +11,7 @@ _LOOK_EVERY: Final = 0.002
 
 
 class FakeClock:
-    """A :class:`~airflow_coordination.leases.clock.Clock` that moves only when somebody moves it.
+    """A :class:`~airflow_coordination.values.times.Clock` that moves only when somebody moves it.
 
     ``sleep`` moves it, so that code which backs off runs at once. ``wait`` does not: it is what threads in
     the background do, and they wait until a test calls :meth:`advance`.

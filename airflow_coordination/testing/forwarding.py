@@ -20,7 +20,6 @@ from airflow_coordination.leases.port import (
 )
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
@@ -32,6 +31,7 @@ from airflow_coordination.leases.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.values.status import PartitionStatus
 
 T = TypeVar("T")
 

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.accounts import Accounts
-from airflow_coordination.leases.blocks import MAX_DATASET_BYTES, Block, dump_blocks
-from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES, decode_progress
 from airflow_coordination.leases.fields import HEAD_FIELDS, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY, check_key, compose_source, storable
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.leases.supply import check_state
+from airflow_coordination.values.accounting import Accounts
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, dump_blocks
+from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, decode_progress, parse
+from airflow_coordination.values.names import GLOBAL_STATE_KEY, check_key, compose_source, storable
+from airflow_coordination.values.status import PartitionStatus
 
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 """Between them every sum of a time and a setting is a time."""

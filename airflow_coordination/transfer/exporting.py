@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionUpdateError, SettingsError, shown
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.remedies import typed
-from airflow_coordination.leases.status import ASSIGNED
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.input_errors import SettingsError, shown
+from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.status import ASSIGNED
 
 SUPPLIER: Final = "supplier"
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.blocks import dump_blocks, load_blocks
 from airflow_coordination.leases.fields import HEAD_FIELDS, MOVED, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.names import check_key
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import PartitionStatus, Rank
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.transfer.checking import check_heading
+from airflow_coordination.values.blocks import dump_blocks, load_blocks
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.names import check_key
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 FORMAT: Final = "airflow_coordination source"
 VERSION: Final = 1

@@ -13,9 +13,9 @@ from airflow.triggers.base import TriggerEvent
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.settings import sweep_interval
-from airflow_coordination.leases import CoordinationError, SettingsError
 from airflow_coordination.leases.waiting.wake_up import WakeUp
 from airflow_coordination.triggers.source import Seen, SourceTrigger, most_hints
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 REMIND_AFTER: Final = timedelta(minutes=1)
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import TriggerEvent
 
-from airflow_coordination.leases import CoordinationError, OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.waiting.conclusion import (
     Conclusion,
     OnIdle,
@@ -20,6 +19,8 @@ from airflow_coordination.leases.waiting.conclusion import (
     WaitVerdict,
 )
 from airflow_coordination.triggers.source import Seen, SourceTrigger
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.values.input_errors import CoordinationError
 
 
 class PartitionsTrigger(SourceTrigger):

@@ -13,8 +13,9 @@ from airflow.sdk import conf
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_coordination.hooks.coordination import CoordinationHook
-from airflow_coordination.leases import CoordinationError, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.values.input_errors import CoordinationError
 
 Seen: TypeAlias = Observation | CoordinationError | AirflowException
 """The result of one pass of the loop: an observation, or the reason why there is none."""

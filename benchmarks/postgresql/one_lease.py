@@ -2,8 +2,9 @@
 
 import sys
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores import PartitionStore, open_store
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.stores.opening import open_store
 
 
 def one_lease(url: str, source: str, owner: str, hint: str) -> PartitionStore:

@@ -11,9 +11,12 @@ from importlib import import_module
 
 import pytest
 
-from airflow_coordination.leases import Lease, Partition, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.spark import PartitionLease, ShardBatch, ShardBatches
+from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches
+from airflow_coordination.spark.lease import PartitionLease
 from tests.docs.pages import PAGES, label
 from tests.house.tree import PACKAGE, ROOT
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.retries import SOON
-from airflow_coordination.leases.settings import RENEWALS_PER_LEASE, SWEEP_INTERVAL, Settings
 from airflow_coordination.stores.sql.postgres import STATEMENT_SECONDS
+from airflow_coordination.values.settings import RENEWALS_PER_LEASE, SWEEP_INTERVAL, Settings
 from scripts.docs_generate import shown
 from tests.docs.pages import ROOT
 

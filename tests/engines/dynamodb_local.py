@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from tests.engines.ports import free_port
 
 _MAIN: Final = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"

@@ -15,7 +15,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from tests.engines.dynamodb_local import ENDS_WITH_ITS_PARENT, find_java
 from tests.engines.ports import free_ports
 

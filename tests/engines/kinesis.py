@@ -19,7 +19,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from scripts.npm_packages import node
 from tests.engines.dynamodb_local import ENDS_WITH_ITS_PARENT
 from tests.engines.ports import free_port, free_ports

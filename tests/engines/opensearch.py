@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from tests.engines.dynamodb_local import ENDS_WITH_ITS_PARENT, find_java
 
 _NODE: Final = Path(__file__).with_name("OpenSearchNode.java")

@@ -14,7 +14,7 @@ from typing import Final
 import psycopg
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from tests.engines.ports import free_port
 from tests.engines.postgres import ordinary_user
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from tests.engines.ports import free_port
 
 _ORDINARY_USERS = ("postgres", "nobody")

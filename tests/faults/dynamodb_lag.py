@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
-from airflow_coordination.leases.clock import Clock
+from airflow_coordination.values.times import Clock
 
 LONGEST: Final = timedelta(seconds=5)
 Row = dict[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.writes import End, Save
+from airflow_coordination.values.fence import Fence
 from tests.model.messages import KEY, SOURCE
 from tests.model.replay import Replay
 from tests.model.traces import Step

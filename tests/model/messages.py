@@ -7,14 +7,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import Block, merge
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.ending_requests import CloseRequest, CompleteRequest
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.leases.writes import (
@@ -35,6 +31,10 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, owner
+from airflow_coordination.values.blocks import Block, merge
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Randomness
 from tests.model.traces import Step, Trace, op_id
 
 SOURCE, KEY, OTHER = "flights|PARTITION", "k", "q"

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from airflow_coordination.leases.acquisition import Acquisition
-from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.writes import Begin, ChainWrite, Save
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError
+from airflow_coordination.values.settings import Settings
 from tests.model.messages import KEY, SOURCE, Messages
 from tests.model.traces import Step, Trace, op_id
 

@@ -20,9 +20,9 @@ from typing import Any, Final
 from airflow_coordination.leases import rules
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rule import Rule
-from airflow_coordination.leases.status import ASSIGNED, Outcome
 from airflow_coordination.leases.transitions import Event, allowed
 from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.values.status import ASSIGNED, Outcome
 from tests.mutants.catalogue import AS_IT_IS
 from tests.mutants.mutant import RULE
 

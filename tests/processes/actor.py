@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.clock import Randomness, SystemClock
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.stores import open_store
-from airflow_coordination.testing.history import CountedCoordinator, FileLog, RecordedCoordinator
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.testing.history.counted import CountedCoordinator
+from airflow_coordination.testing.history.log import FileLog
+from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Randomness, SystemClock
 from tests.processes.stores import DiskWatch
 from tests.simulation.behaviour import EXPECTED, Behaviour, Habits
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from airflow_coordination.leases.errors import StoreThrottledError
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import StoreThrottledError
 
 T = TypeVar("T")
 KILLED: Final = "a process killed (SIGKILL)"

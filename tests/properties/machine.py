@@ -16,15 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.documents import encode_payload
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.follow_up import of_parked, promised
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
 from airflow_coordination.leases.writes import (
     KEEP,
@@ -52,6 +49,9 @@ from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import block, head, owner
 from airflow_coordination.testing.history.past_tenures import unremembered_of
+from airflow_coordination.values.documents import encode_payload
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 _examples = itertools.count()
 KEYS = ("a", "b", "c", "d")

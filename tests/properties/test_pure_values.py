@@ -11,12 +11,17 @@ import pytest
 from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.blocks import Block, dump_blocks, load_blocks, merge
-from airflow_coordination.leases.documents import decode_progress, encode_payload, encode_progress
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, PayloadError, ProgressStateError
-from airflow_coordination.leases.fence import Fence, Owner
-from airflow_coordination.leases.hints import Hint, decode_hint, encode_hint
-from airflow_coordination.leases.names import check_key, compose_source, encode_part
+from airflow_coordination.values.blocks import Block, dump_blocks, load_blocks, merge
+from airflow_coordination.values.documents import decode_progress, encode_payload, encode_progress
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.hints import Hint, decode_hint, encode_hint
+from airflow_coordination.values.input_errors import (
+    InvalidInputError,
+    InvalidKeyError,
+    PayloadError,
+    ProgressStateError,
+)
+from airflow_coordination.values.names import check_key, compose_source, encode_part
 
 parts = st.text(st.sampled_from("a|%72C5"), min_size=1, max_size=8) | st.text(min_size=1, max_size=20).filter(
     lambda text: "\x00" not in text and len(text.encode()) <= 60

@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from tests.properties.machine import Machine
 from tests.simulation.dynamodb.engine import Engine

@@ -11,9 +11,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import children, creating, sweeping
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier, PartitionNotOwnedError
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.status import ASSIGNED
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
 from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.streams.fleet import look_at
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.status import ASSIGNED
 from tests.sent.place import HOUR, OPERATIONS, Place, Steps, joined, operation, some_held
 
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.writes import Create
 from airflow_coordination.testing.clock import FakeClock

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
 
-from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.testing.clock import START
+from airflow_coordination.values.times import to_micros
 
 _DESERIALIZER = TypeDeserializer()
 _PLACEHOLDER = re.compile(r"[#:][a-z]\d+")

@@ -11,17 +11,17 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionNotOwnedError
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.accounting import Accounting, SinkCounts
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Randomness
 
 CLEAN = Block("clean", "file:///out/clean/manifest", "digest", rows=3, bytes=9)
 RAW = Block("raw", "file:///out/raw/manifest", "digest", rows=5, bytes=25)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.testing.history.operations import NEVER
+from airflow_coordination.values.input_errors import CoordinationError
 from tests.simulation.faults import Fault, Weather
 from tests.simulation.world import Killed, Process, World
 

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from airflow_coordination.testing.history import (
-    Kind,
-    Told,
+from airflow_coordination.testing.history.check import (
     Violation,
     check,
     metrics_are_exact,
@@ -17,6 +15,7 @@ from airflow_coordination.testing.history import (
     work_is_not_denied,
 )
 from airflow_coordination.testing.history.noted import not_noted
+from airflow_coordination.testing.history.operations import Kind, Told
 from tests.simulation.faults import Fault
 from tests.simulation.processes import Finisher, start_all
 from tests.simulation.setup import SOURCE_ID, Setup

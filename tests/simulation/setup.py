@@ -7,10 +7,12 @@ from collections import Counter, deque
 from dataclasses import replace
 from datetime import timedelta
 
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.testing.history import CountedCoordinator, MemoryLog, RecordedCoordinator
+from airflow_coordination.testing.history.counted import CountedCoordinator
+from airflow_coordination.testing.history.log import MemoryLog
+from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.times import Randomness
 from tests.simulation.behaviour import Habits
 from tests.simulation.clocks import ProcessClock, VirtualCoordinator
 from tests.simulation.cuts import WHOLE, Cut

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from unittest.mock import patch
 
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.testing.history.past_tenures import unremembered
+from airflow_coordination.values.times import Randomness
 from tests.simulation.clocks import ProcessClock, WorldClock
 from tests.simulation.dynamodb.engine import Engine
 from tests.simulation.network import Network

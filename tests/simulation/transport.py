@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionUpdateError,
     StoreThrottledError,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.input_errors import CoordinationError
 from tests.simulation.faults import Fault
 from tests.simulation.network import Network, Rules, Unanswered
 from tests.simulation.world import Process

@@ -9,25 +9,24 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.follow_ups.messages import DeleteMessages
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError
-from airflow_coordination.sources import KinesisShards, kafka_ranges, object_listing, sql_ranges, sqs_notifications
-from airflow_coordination.spark import (
-    CallUrl,
-    Close,
-    CommitOffsets,
-    Complete,
-    DeadLetters,
-    DeleteMessages,
-    DeleteObjects,
-    FileSink,
-    GiveUp,
-    HttpSink,
-    OpenSearchSink,
-    PostgresSink,
-    Publish,
-)
+from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
+from airflow_coordination.sinks.postgres import PostgresSink
+from airflow_coordination.sources.kafka.ranges import kafka_ranges
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"
 GOOD: dict[Callable[..., object], dict[str, Any]] = {

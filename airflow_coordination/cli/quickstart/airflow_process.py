@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 MARK: Final = "COORDINATION_QUICKSTART"
 """Environment variable that all of its processes inherit, by which they are found again."""

@@ -17,11 +17,12 @@ from airflow_coordination.cli.quickstart import example
 from airflow_coordination.cli.quickstart.airflow_api import AirflowApi
 from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow
 from airflow_coordination.cli.quickstart.errors import QuickstartError
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator
-from airflow_coordination.leases.errors import StoreUnavailableError
-from airflow_coordination.leases.names import compose_source
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.status import PartitionStatus
 
 SOURCE: Final = "quickstart"
 PATIENCE: Final = 300.0

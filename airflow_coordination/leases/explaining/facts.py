@@ -13,15 +13,15 @@ from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.leases.explaining.above import above
 from airflow_coordination.leases.follow_up import FORGET
-from airflow_coordination.leases.names import split_source
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.port import PartitionStore, follow_ups_of, keeps_history, pause_of
 from airflow_coordination.leases.remedies import AIRFLOW, Shell, shell_of
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
+from airflow_coordination.values.names import split_source
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
 
 PLACES: Final = 1_000
 """So far a place in the order is counted."""

@@ -12,9 +12,9 @@ from airflow_coordination.leases.explaining.explanation import Explanation, Reas
 from airflow_coordination.leases.explaining.facts import SourceFacts
 from airflow_coordination.leases.explaining.undelivered import told
 from airflow_coordination.leases.explaining.wording import ahead, counted, holder
-from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.status import PartitionStatus
 
 NAMED: Final = 5
 """So many of them are named."""

@@ -19,13 +19,13 @@ from airflow_coordination.leases.explaining.parents import blocked
 from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.explaining.undelivered import told
 from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past
-from airflow_coordination.leases.fence import Ending
-from airflow_coordination.leases.input_errors import shown
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rule import phantom
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.steps import reclaim
 from airflow_coordination.leases.writes import Action, Sweep
+from airflow_coordination.values.fence import Ending
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NAMED_DATASETS: Final = 5
 _LOOKED_AFTER: Final = "The next sweep of a sensor or the next acquirer {} it; if it stays so, neither of them runs."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.input_errors import InvalidInputError
 
 UNREADABLE: Final = "corrupt in the store"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from airflow_coordination.leases.explaining.wording import first_line
+from airflow_coordination.values.errors import first_line
 
 _NEGATIVE: Final = re.compile(
     r"\A(?:NegativeAcknowledgmentError: )?Not every record of partition (?P<key>.*?) was delivered: (?P<problems>.*)"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.fence import Owner
-from airflow_coordination.leases.input_errors import printable, shown
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.input_errors import printable, shown
 
-ERROR_LENGTH: Final = 200
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _NOT_MAPPED: Final = "-1"
 
@@ -43,16 +42,6 @@ def past(at: datetime, now: datetime) -> str:
 def counted(number: int, thing: str, things: str | None = None) -> str:
     """Return ``1 failure``, ``2 failures``."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
-
-
-def first_line(error: str | None, otherwise: str) -> str:
-    """Return the first line of a stored error, printable and at most :data:`ERROR_LENGTH` characters long.
-
-    :param otherwise: what to say where there is none.
-    """
-    lines = (error or "").strip().splitlines()
-    first = printable(lines[0] if lines else otherwise)
-    return first if len(first) <= ERROR_LENGTH else f"{first[:ERROR_LENGTH]}…"
 
 
 def holder(owner: str | None) -> str:

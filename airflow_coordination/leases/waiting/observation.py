@@ -8,10 +8,12 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from airflow_coordination.leases import Outlook, Partition, SourceCoordinator
-from airflow_coordination.leases.hints import decode_hint
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import typed
+from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
+from airflow_coordination.values.hints import decode_hint
 
 _PAGE: Final = 1000
 LATELY: Final = timedelta(days=1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from airflow_coordination.leases import Partition, SourceCoordinator
-from airflow_coordination.leases.errors import shown
-from airflow_coordination.leases.explaining.wording import first_line
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.remedies import typed
+from airflow_coordination.values.errors import first_line
+from airflow_coordination.values.input_errors import shown
 
 NAMED_KEYS: Final = 10
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError, SettingsError
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.streams.checkpoint import Checkpoint
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 
 _ACTION: Final = "read the KCL's leases"
 _KEY: Final = "leaseKey"

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.durations import needed
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
@@ -18,8 +16,12 @@ from airflow_coordination.sources.kinesis.memory import Memory
 from airflow_coordination.sources.kinesis.removal import remove
 from airflow_coordination.sources.kinesis.sync import Care, Sync
 from airflow_coordination.sources.left_out import LeftOut
-from airflow_coordination.streams import CONFIDENCE, InconsistentListingError, Position
+from airflow_coordination.streams.coverage import CONFIDENCE
 from airflow_coordination.streams.kinesis import Stream, initial_position
+from airflow_coordination.streams.lineage import InconsistentListingError
+from airflow_coordination.streams.position import Position
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import needed
 
 _OF_A_STREAM = (SourceError, InconsistentListingError, InvalidInputError, LookupError, TypeError, ValueError)
 """What one stream may raise, odd answers among it; an error of the store is everybody's."""

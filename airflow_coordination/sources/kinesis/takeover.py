@@ -15,18 +15,21 @@ from datetime import datetime
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import InvalidInputError, SettingsError
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settling_in import Moved
-from airflow_coordination.leases.status import COMPLETED, UNASSIGNED, Rank
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, Sentinel
 from airflow_coordination.sources.kinesis.listing import find, list_shards
-from airflow_coordination.streams import TRIM_HORIZON, Lineage, NewLease, Position, Shard
 from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.kinesis import Stream
+from airflow_coordination.streams.lineage import Lineage
+from airflow_coordination.streams.plan import NewLease
+from airflow_coordination.streams.position import TRIM_HORIZON, Position
+from airflow_coordination.streams.shard import Shard
+from airflow_coordination.values.documents import encode_progress
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.status import COMPLETED, UNASSIGNED, Rank
 
 _OP_LENGTH: Final = 24
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import fsspec
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.outputs.file_marks import etag_of, last_written
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _ACTION = "list a directory"
 _PROBLEM: Final = "airflow_coordination: problem"

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.follow_ups.objects import group_digest
-from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES
-from airflow_coordination.leases.durations import whole_above_zero
-from airflow_coordination.leases.names import SEPARATOR, check_key, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
+from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES
+from airflow_coordination.values.names import SEPARATOR, check_key, encode_part
+from airflow_coordination.values.times import whole_above_zero
 
 _FRAME: Final = len('{"base":"","bytes":,"names":[]}') + 20
 _PER_NAME: Final = len('"",')

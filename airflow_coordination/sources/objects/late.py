@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import SourceView, partitions_of
 from airflow_coordination.sources.objects.listing import Listing
 from airflow_coordination.sources.objects.scan import LISTING
 from airflow_coordination.sources.planned_pass import remembered
 from airflow_coordination.sources.schedule import moment, written
+from airflow_coordination.values.names import SEPARATOR, encode_part
 
 LOOK_EVERY: Final = timedelta(hours=1)
 """How often the partitions are compared with what is passed over, where nobody asks for a full scan."""

@@ -7,8 +7,6 @@ import re
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.objects.files import FileListing
 from airflow_coordination.sources.objects.grouping import Grouping
 from airflow_coordination.sources.objects.listing import Listing
@@ -16,6 +14,8 @@ from airflow_coordination.sources.objects.s3 import SCHEMES, S3Listing
 from airflow_coordination.sources.objects.selection import Selection, texts
 from airflow_coordination.sources.objects.supplier import ObjectListing
 from airflow_coordination.sources.schedule import Schedule
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import positive
 
 LATENESS: Final = timedelta(days=1)
 LATENESS_OF_GROUPS: Final = timedelta(minutes=10)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
 from airflow_coordination.sources.errors import SourceError
@@ -17,6 +16,7 @@ from airflow_coordination.sources.objects.scan import LISTING, Scan
 from airflow_coordination.sources.objects.selection import Selection, listed
 from airflow_coordination.sources.planned_pass import planned_pass
 from airflow_coordination.sources.schedule import written
+from airflow_coordination.values.names import SEPARATOR, encode_part
 
 LISTED_PER_CHECKPOINT: Final = 10_000
 GROUPS_PER_CHECKPOINT: Final = 32

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.listing import Listing
 from airflow_coordination.sources.objects.scan import LISTING
 from airflow_coordination.sources.planned_pass import remembered
+from airflow_coordination.values.input_errors import ProgressStateError
 
 _KEPT: Final = "left_out"
 _LONGEST: Final = 4096

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.clients import client_of
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.values.input_errors import InvalidInputError
 
 SCHEMES = ("s3", "s3a", "s3n")
 _ACTION = "list a bucket"

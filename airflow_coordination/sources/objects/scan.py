@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.sources.planned_pass import remembered
 from airflow_coordination.sources.schedule import moment, written
+from airflow_coordination.values.input_errors import ProgressStateError
 
 LISTING: Final = "LISTING"
 """The name in the global state of a scan that is under way, and of the options that all scans have in common."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 from airflow_coordination.sources.objects.paths import hidden_from_spark
 from airflow_coordination.sources.planned_pass import fingerprint
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied
 from airflow_coordination.sources.left_out import LeftOut
@@ -30,6 +28,8 @@ from airflow_coordination.sources.schedule import (
     moment,
     written,
 )
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import Clock, SystemClock
 
 log = logging.getLogger(__name__)
 RESERVED: Final = (SCAN_COUNT, SINGLE_SCAN_COMPLETE, LAST_SCAN_TIME, LISTING)

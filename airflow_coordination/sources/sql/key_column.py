@@ -15,11 +15,11 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.pool import NullPool
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.left_out import NAMED, LeftOut
 from airflow_coordination.sources.sql.clause import range_clause
 from airflow_coordination.sources.sql.key_kinds import KINDS, KeyKind, kind_of
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _ACTION = "read a key column"
 _TRIES = 100

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import types
 
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 LONGEST_BOUND: Final = 1_000
 """In characters of JSON, so that two bounds fit into a payload of 4 KB, and a hundred into a global state."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import ProgressStateError
-from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.values.input_errors import ProgressStateError
+from airflow_coordination.values.names import SEPARATOR, encode_part
 
 RANGES: Final = "SQL_RANGES"
 """The name in the global state of all that passes over a table remember."""

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from airflow_coordination.leases.durations import positive, whole_above_zero
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import know
 from airflow_coordination.sources.sql.key_column import KeyColumn
 from airflow_coordination.sources.sql.supplier import SqlRanges
 from airflow_coordination.stores.addresses import secrets_in
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import know
+from airflow_coordination.values.times import positive, whole_above_zero
 
 LATENESS: Final = timedelta(minutes=10)
 

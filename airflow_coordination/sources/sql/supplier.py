@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
 from airflow_coordination.sources.left_out import LeftOut
@@ -26,6 +23,9 @@ from airflow_coordination.sources.sql.range_pass import (
     table_name,
     unfinished_pass,
 )
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import SEPARATOR, encode_part
+from airflow_coordination.values.times import Clock, SystemClock
 
 RANGES_PER_PLAN: Final = 100
 

@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.supply import SourceView, Supplied
 from airflow_coordination.sources.sqs.queue import MessageQueue
 from airflow_coordination.sources.sqs.reading import Notification, Wanted, batches
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import PartitionStatus
 
 Known = Mapping[str, PartitionStatus]
 """How those partitions stand that exist."""

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
-from airflow_coordination.leases.names import SEPARATOR, encode_part
 from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.strict_json import parse
 from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.names import SEPARATOR, encode_part
 
 _MAX_BYTES: Final = 1024 * 1024
 """SQS: a message has no more."""

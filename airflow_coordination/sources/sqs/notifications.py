@@ -9,8 +9,6 @@ from typing import Any, Final, Literal
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.sqs import check_queue
-from airflow_coordination.leases.durations import needed, positive, whole_above_zero
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
 from airflow_coordination.sources.objects.s3 import SCHEMES
@@ -18,6 +16,8 @@ from airflow_coordination.sources.objects.selection import Selection, texts
 from airflow_coordination.sources.sqs.acknowledged import AcknowledgedNotifications
 from airflow_coordination.sources.sqs.queue import MessageQueue
 from airflow_coordination.sources.sqs.reading import Wanted, batches
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import needed, positive, whole_above_zero
 
 _VISIBILITY: Final = timedelta(minutes=2)
 _AGAIN_AFTER: Final = timedelta(hours=2)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from airflow_coordination.leases.errors import InvalidInputError, printable
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.selection import Selection
 from airflow_coordination.sources.sqs.events import NewObject, read
 from airflow_coordination.sources.sqs.queue import MessageQueue
+from airflow_coordination.values.input_errors import InvalidInputError, printable
 
 log = logging.getLogger(__name__)
 _SHOWN = 200

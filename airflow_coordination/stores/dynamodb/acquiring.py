@@ -10,11 +10,7 @@ from typing import Final
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.errors import ProgressStateError
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Retake, Steal, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
@@ -28,6 +24,10 @@ from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import LOOK, Queue
 from airflow_coordination.stores.dynamodb.remembered import Remembered
 from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import ProgressStateError
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Randomness
 
 PAGE: Final = 25
 """How many candidates of a class one query brings: about one read unit."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, REOPENED, parse_instant, parse_place
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 _RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
 

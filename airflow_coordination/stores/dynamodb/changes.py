@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.rule import Changes, held
@@ -29,7 +28,6 @@ from airflow_coordination.leases.rules import (
     RULES,
     STEAL,
 )
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     AcquireHinted,
     Adopt,
@@ -48,6 +46,8 @@ from airflow_coordination.stores.dynamodb.expressions import Path, Sum
 from airflow_coordination.stores.dynamodb.index_keys import combination, instant
 from airflow_coordination.stores.dynamodb.index_keys import standing as standing_of
 from airflow_coordination.stores.dynamodb.words import UNKNOWN, DynamoWords, partition
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 TOMBSTONE_LIFE: Final = timedelta(days=7)
 """How long a deleted partition's token and ring are kept: far longer than any message lives."""

@@ -18,11 +18,9 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import ReleaseChild
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
@@ -33,6 +31,8 @@ from airflow_coordination.stores.dynamodb.keys import CHILDREN, belonging, part_
 from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.status import PartitionStatus
 
 TOGETHER: Final = 90
 """So many children are released in the transaction that completes their parent; more follow right after it."""

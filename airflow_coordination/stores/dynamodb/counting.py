@@ -17,15 +17,15 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
-from airflow_coordination.leases.clock import Clock, Randomness, from_micros, to_micros
-from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
 from airflow_coordination.stores.dynamodb.keys import COUNTS, belonging
 from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness, from_micros, to_micros
 
 FLUSH_SECONDS: Final = 10.0
 """How often all processes together bring their sums."""

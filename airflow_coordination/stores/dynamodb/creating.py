@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from boto3.dynamodb.conditions import Attr
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
 from airflow_coordination.leases.hierarchy import status_in, unfinished
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Created
@@ -27,6 +25,8 @@ from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
+from airflow_coordination.values.times import to_micros
 
 _TRIES: Final = 3
 _REMEMBERED: Final = 5_000

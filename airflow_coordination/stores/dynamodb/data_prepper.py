@@ -10,13 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
-from airflow_coordination.leases.clock import EPOCH, from_micros
-from airflow_coordination.leases.errors import InvalidKeyError, shown
-from airflow_coordination.leases.names import SEPARATOR, check_key, compose_source, split_source
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus, Rank
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.index_keys import parse_instant
+from airflow_coordination.values.input_errors import InvalidKeyError, shown
+from airflow_coordination.values.names import SEPARATOR, check_key, compose_source, split_source
+from airflow_coordination.values.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus, Rank
+from airflow_coordination.values.times import EPOCH, from_micros
 
 PARTITIONS: Final = "PARTITION"
 GLOBAL_STATE: Final = "GLOBAL_STATE"

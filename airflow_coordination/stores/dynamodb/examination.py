@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.diagnostics import Finding, Verdict, finding_of, looked
 from airflow_coordination.stores.dynamodb import items as it
@@ -15,6 +14,7 @@ from airflow_coordination.stores.dynamodb.permissions import Seen, is_denial
 from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.dynamodb.table import Layout, check_shape, describe
+from airflow_coordination.values.input_errors import CoordinationError
 
 _LAYOUTS = {
     Layout.NATIVE: "the index repeats what the queue needs",

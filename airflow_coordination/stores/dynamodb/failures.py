@@ -15,10 +15,6 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.errors import CoordinationError, shown
-from airflow_coordination.leases.failing import MARK_LENGTH, MOST_COUNTED
-from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.records import CountFailure, ForgetFailures, of_result
 from airflow_coordination.leases.writes import End
 from airflow_coordination.stores.calls import Call
@@ -36,6 +32,10 @@ from airflow_coordination.stores.dynamodb.pausing import (
 )
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.dynamodb.service_clock import MARGIN
+from airflow_coordination.values.failing import MARK_LENGTH, MOST_COUNTED
+from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.times import to_micros
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", CountFailure, ForgetFailures)

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.clock import to_micros, told_moment
 from airflow_coordination.leases.fields import FOLLOW_UP_FIELDS
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.stores.calls import Call
@@ -17,6 +16,7 @@ from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE
 from airflow_coordination.stores.dynamodb.keys import FOLLOW_UPS, belonging, part_key, parts_between
 from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.times import to_micros, told_moment
 
 _STORED: Final = {field.name: field.stored for field in FOLLOW_UP_FIELDS}
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
-from airflow_coordination.leases.blocks import dump_blocks, load_blocks
-from airflow_coordination.leases.clock import from_micros, to_micros
 from airflow_coordination.leases.fields import HEAD_FIELDS, Field, Kind
 from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
@@ -18,6 +16,8 @@ from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, whole_item
 from airflow_coordination.stores.dynamodb.keys import HEADS, SEPARATOR, belonging, part_key, parts_between, parts_prefix
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.blocks import dump_blocks, load_blocks
+from airflow_coordination.values.times import from_micros, to_micros
 
 _ABOVE_SEPARATOR: Final = "\x01"
 _OTHERS: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("source", "key"))

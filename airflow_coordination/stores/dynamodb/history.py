@@ -16,11 +16,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
-from airflow_coordination.leases.accounts import left_by_end
-from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.fence import RING_SIZE, Ending
-from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure, ended_by
 from airflow_coordination.leases.past_tenure import Remembered as Row
@@ -33,6 +28,11 @@ from airflow_coordination.stores.dynamodb.expressions import put, query
 from airflow_coordination.stores.dynamodb.keys import HISTORY, INDEX, belonging, part_key, parts_between
 from airflow_coordination.stores.dynamodb.remembered import Remembered
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.accounting import left_by_end
+from airflow_coordination.values.fence import RING_SIZE, Ending
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.times import from_micros, to_micros
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,6 @@ import boto3
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.names import compose_source
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.dynamodb.index_keys import blocked, combination
 from airflow_coordination.stores.dynamodb.keys import (
     AUDIT,
@@ -31,6 +28,9 @@ from airflow_coordination.stores.dynamodb.keys import (
     STORE_SOURCE,
     belonging,
 )
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.status import PartitionStatus
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")

@@ -22,9 +22,9 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from airflow_coordination.leases.clock import EPOCH, from_micros
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.status import PartitionStatus, Rank
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.times import EPOCH, from_micros
 
 CRASHED: Final = "!"
 REOPENED: Final = "#"

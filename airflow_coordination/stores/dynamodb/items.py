@@ -12,14 +12,9 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from airflow_coordination.leases.blocks import dump_blocks, load_blocks
-from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.errors import InvalidInputError, shown
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.parents import dump_keys, load_keys
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.dynamodb.index_keys import (
     blocked,
@@ -32,6 +27,11 @@ from airflow_coordination.stores.dynamodb.index_keys import (
 )
 from airflow_coordination.stores.dynamodb.keys import stored_key
 from airflow_coordination.stores.dynamodb.limits import check_item
+from airflow_coordination.values.blocks import dump_blocks, load_blocks
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.times import from_micros, to_micros
 
 E = TypeVar("E", bound=Enum)
 Item = dict[str, Any]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from airflow_coordination.leases.blocks import MAX_DATASET_BYTES
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 
 MAX_SORT_KEY_BYTES: Final = 1024
 """DynamoDB: a sort key's limit."""

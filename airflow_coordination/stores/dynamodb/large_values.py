@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.blocks import dump_blocks
-from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.items import (
@@ -25,6 +23,8 @@ from airflow_coordination.stores.dynamodb.items import (
 )
 from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.blocks import dump_blocks
+from airflow_coordination.values.input_errors import ProgressStateError
 
 INLINE_BYTES: Final = 256
 REMEMBERED: Final = "rememberedState"

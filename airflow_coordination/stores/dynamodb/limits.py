@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError, PartitionUpdateError
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 MAX_TRANSACTION: Final = 100

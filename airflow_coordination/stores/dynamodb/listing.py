@@ -13,13 +13,13 @@ from typing import Final
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import CLOSED, COMPLETED, UNASSIGNED, PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.index_keys import PARKED, blocked, combination
 from airflow_coordination.stores.dynamodb.keys import INDEX, stored_key
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.values.status import CLOSED, COMPLETED, UNASSIGNED, PartitionStatus
 
 MOST_ROWS: Final = 5_000
 """So many rows of the index are put in order; of a status that more partitions have, the table itself soon shows a page

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, Rank
 from airflow_coordination.leases.steps import due_at
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
@@ -19,6 +18,7 @@ from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, FR
 from airflow_coordination.stores.dynamodb.order import batches
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, first
+from airflow_coordination.values.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, Rank
 
 
 class Looking:

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr
 
-from airflow_coordination.leases.errors import CoordinationError
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import under
@@ -25,6 +23,8 @@ from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, part_key
 from airflow_coordination.stores.dynamodb.limits import bytes_of
 from airflow_coordination.stores.dynamodb.remembered import Remembered
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.queue import Queue
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 Batches = Iterator[list[Candidate]]
 _END: Final[tuple[None, list[Candidate]]] = (None, [])

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from airflow_coordination.leases.follow_up import FollowUp, of_parked
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import CLOSED
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import FOLLOWED, LARGE, belonging
 from airflow_coordination.stores.dynamodb.listing import Listing
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.values.status import CLOSED
 
 _PAGE: Final = 1_000
 

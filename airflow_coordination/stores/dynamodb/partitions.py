@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import SchemaVersionError, StoreUnavailableError, shown
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
@@ -17,6 +16,8 @@ from airflow_coordination.stores.dynamodb.index_keys import instant
 from airflow_coordination.stores.dynamodb.large_values import whole
 from airflow_coordination.stores.dynamodb.old_endings import OldEndings
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
+from airflow_coordination.values.input_errors import shown
 
 
 class Partitions:

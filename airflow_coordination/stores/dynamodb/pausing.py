@@ -8,9 +8,6 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from airflow_coordination.leases.answers import PauseAnswer
-from airflow_coordination.leases.clock import Clock, from_micros, to_micros
-from airflow_coordination.leases.failing import MARK_LENGTH, Failing
-from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.records import of_pause
 from airflow_coordination.leases.writes import SetPause
@@ -20,6 +17,9 @@ from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed
 from airflow_coordination.stores.dynamodb.keys import AUDIT, PAUSE, belonging
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.failing import MARK_LENGTH, Failing
+from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.times import Clock, from_micros, to_micros
 
 ASKED_AGAIN: Final = 30.0
 """Seconds for which a process believes that a source is not paused. To ask in every acquisition would cost a

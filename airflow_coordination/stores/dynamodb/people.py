@@ -9,7 +9,6 @@ from boto3.dynamodb.conditions import Attr
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import dump_blocks
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.rules import ACT, PLACE
 from airflow_coordination.leases.writes import Act, Place
@@ -24,6 +23,7 @@ from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.records import beside
 from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.values.blocks import dump_blocks
 
 _TRIES: Final = 5
 

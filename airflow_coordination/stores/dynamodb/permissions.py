@@ -12,7 +12,6 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.errors import CoordinationError, StoreUnavailableError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb import items as it
@@ -20,6 +19,8 @@ from airflow_coordination.stores.dynamodb.expressions import Expression, put, qu
 from airflow_coordination.stores.dynamodb.iam import Role, required
 from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.input_errors import CoordinationError
 
 NOWHERE: Final = "airflow_coordination|DOCTOR"
 """No source has this identifier, and nothing is ever written under it."""

@@ -10,7 +10,6 @@ from typing import Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.candidate import Candidate, candidate
@@ -28,6 +27,7 @@ from airflow_coordination.stores.dynamodb.index_keys import (
 from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.partitions import check_ours
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 LOOK: Final = 1_000
 """How far one look at the index goes: of each kind no more rows than this."""

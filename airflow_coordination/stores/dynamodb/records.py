@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.publication import retracted
 from airflow_coordination.leases.records import (
@@ -33,6 +31,8 @@ from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE
 from airflow_coordination.stores.dynamodb.keys import AUDIT, PAUSE, belonging, part_key, parts_between
 from airflow_coordination.stores.dynamodb.limits import MAX_TRANSACTION
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.times import from_micros, to_micros
 
 _ITSELF: Final = 2
 """Items that every action writes: the partition and the audit."""

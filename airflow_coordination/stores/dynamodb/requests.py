@@ -28,10 +28,11 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from airflow_coordination.leases.errors import CoordinationError, SchemaVersionError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb.items import Item, plain
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+from airflow_coordination.values.errors import SchemaVersionError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 _THROTTLED: Final = frozenset(
     {

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from airflow_coordination.leases.clock import Clock, SystemClock
-from airflow_coordination.leases.errors import StoreUnavailableError
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.times import Clock, SystemClock
 
 MARGIN: Final = timedelta(seconds=2)
 """How much later than its end a lease counts as ended: the service's front ends may disagree by that much."""

@@ -11,13 +11,10 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.clock import Clock, Randomness, SystemClock
-from airflow_coordination.leases.names import holds_partitions
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import Created, Outlook, Swept
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.leases.writes import (
     AcquireNext,
     Act,
@@ -64,6 +61,9 @@ from airflow_coordination.stores.dynamodb.table import (
 )
 from airflow_coordination.stores.dynamodb.takeover import Takeover
 from airflow_coordination.stores.schema_version import StoreFacts
+from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 CREATE_PAGE: Final = 100
 """At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""

@@ -15,7 +15,6 @@ from boto3.dynamodb.conditions import ConditionBase, Key
 
 from airflow_coordination.leases.hierarchy import status_in
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.children import Children
@@ -24,6 +23,7 @@ from airflow_coordination.stores.dynamodb.index_keys import RELEASING, blocked
 from airflow_coordination.stores.dynamodb.keys import INDEX
 from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
+from airflow_coordination.values.status import PartitionStatus
 
 LOOKED_AT: Final = 25
 """So many of those that wait are looked at in one sweep, the next ones in the next."""

@@ -9,7 +9,6 @@ from functools import partial
 
 from airflow_coordination.leases import steps
 from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.status import ASSIGNED, CLOSED, PartitionStatus
 from airflow_coordination.leases.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
@@ -18,6 +17,7 @@ from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.queue import Queue, first
 from airflow_coordination.stores.dynamodb.stragglers import Stragglers
+from airflow_coordination.values.status import ASSIGNED, CLOSED, PartitionStatus
 
 
 class Sweeping:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, WaiterError
 
-from airflow_coordination.leases.errors import CoordinationError, SchemaVersionError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put
@@ -17,6 +16,8 @@ from airflow_coordination.stores.dynamodb.keys import INDEX, STORE_KEY, STORE_SO
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.schema_version import StoreFacts, check
+from airflow_coordination.values.errors import SchemaVersionError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 SCHEMA_VERSION: Final = 11
 """The schema that this code writes."""

@@ -17,11 +17,8 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.clock import EPOCH, Clock, Randomness, SystemClock
-from airflow_coordination.leases.errors import SchemaVersionError, shown
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settle import Attempts
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over
@@ -30,6 +27,10 @@ from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.large_values import remembered
 from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.values.errors import SchemaVersionError
+from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import EPOCH, Clock, Randomness, SystemClock
 
 PATIENCE: Final = timedelta(minutes=5)
 """How long one request of a takeover is repeated: with ten units a table is soon too busy for it."""

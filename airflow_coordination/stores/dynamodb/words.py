@@ -17,10 +17,10 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, Not
 
 from airflow_coordination.leases.algebra import Condition, Plain, Value, ring_entry
-from airflow_coordination.leases.fence import RING_SIZE
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import PartitionStatus
 
 _FIELD_OF: Final = {it.attribute_of(field.name): field.name for field in it.KEPT_FIELDS if field.name not in it.PLACED}
 _PATHS: Final = {field: Path(attribute) for attribute, field in _FIELD_OF.items()} | {"owner_try": Path(it.TRY)}

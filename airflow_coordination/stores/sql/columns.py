@@ -15,10 +15,6 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
-from airflow_coordination.leases.blocks import load_blocks
-from airflow_coordination.leases.clock import from_micros, told_moment
-from airflow_coordination.leases.failing import MARK_LENGTH, Failing
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import (
     FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
@@ -35,7 +31,11 @@ from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
+from airflow_coordination.values.blocks import load_blocks
+from airflow_coordination.values.failing import MARK_LENGTH, Failing
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
+from airflow_coordination.values.times import from_micros, told_moment
 
 T = TypeVar("T")
 

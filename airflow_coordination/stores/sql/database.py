@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.history_retention import OPTION, retention_of
 from airflow_coordination.stores.sql.connections import Connected, Connections, NoneFreeError, Rows
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement
+from airflow_coordination.values.input_errors import CoordinationError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 _LONGEST: Final = 63
 """Bytes; PostgreSQL cuts longer names off without an error, and the rest would mean another role or schema."""

@@ -8,9 +8,6 @@ from functools import singledispatch
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import ring_entry
-from airflow_coordination.leases.blocks import Block, dump_blocks
-from airflow_coordination.leases.clock import to_micros
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.fields import MOVED, Kind
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
@@ -26,7 +23,6 @@ from airflow_coordination.leases.records import (
 )
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireNext,
@@ -49,6 +45,10 @@ from airflow_coordination.leases.writes import (
 )
 from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD
 from airflow_coordination.stores.sql.waiting import waits
+from airflow_coordination.values.blocks import Block, dump_blocks
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.times import to_micros
 
 MICROSECOND: Final = timedelta(microseconds=1)
 

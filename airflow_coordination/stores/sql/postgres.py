@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
-from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.calls import Call, no_schema, one_line
 from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.sql.connections import Connections, NoneFreeError, Rows
@@ -19,6 +18,7 @@ from airflow_coordination.stores.sql.postgres_session import check_session, sess
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.watchdog import Watch
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from psycopg import pq
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
-from airflow_coordination.leases.settings import check_known
 from airflow_coordination.stores.database_url import DatabaseUrl
 from airflow_coordination.stores.history_retention import OPTION
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.names import check_name, quote_name
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
+from airflow_coordination.values.settings import check_known
 
 OWN: Final = ("connect_timeout", "statement_timeout", "pool_size", "schema", OPTION)
 """What the query of a URL may hold beside what libpq knows."""

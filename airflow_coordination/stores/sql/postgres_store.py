@@ -7,8 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer
-from airflow_coordination.leases.clock import Clock
-from airflow_coordination.leases.errors import UnknownParentError
 from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import Record
@@ -30,6 +28,8 @@ from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.used_up import UsedUp
+from airflow_coordination.values.input_errors import UnknownParentError
+from airflow_coordination.values.times import Clock
 
 
 class PostgresStore(SqlStore):

@@ -9,16 +9,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from airflow_coordination.leases.accounting import AddedUp
-from airflow_coordination.leases.accounts import added_up
-from airflow_coordination.leases.clock import Clock, from_micros, to_micros
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
 from airflow_coordination.leases.port import AUDITED
 from airflow_coordination.leases.results import HeadRecord, Outlook
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql.columns import (
@@ -34,6 +30,9 @@ from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.schema import read_facts
 from airflow_coordination.stores.sql.statements import children, order, pausing, read, records
 from airflow_coordination.stores.sql.statements.dialect import Statement
+from airflow_coordination.values.accounting import AddedUp, added_up
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, from_micros, to_micros
 
 
 class SqlReading(ABC):

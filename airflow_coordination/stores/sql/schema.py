@@ -6,13 +6,13 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.leases.names import COPY
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.schema_version import StoreFacts, check
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out
 from airflow_coordination.stores.sql.statements import read
+from airflow_coordination.values.names import COPY
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from airflow_coordination.leases.errors import CoordinationError, SettingsError
 from airflow_coordination.stores.addresses import plain_name, public_address
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.database_url import DatabaseUrl
@@ -20,6 +19,7 @@ from airflow_coordination.stores.sql.database import Database, Run, original
 from airflow_coordination.stores.sql.sqlite_files import PRIVATE, check_neighbours, private_mode, tighten
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.stores.sql.write_lock import WriteLock
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

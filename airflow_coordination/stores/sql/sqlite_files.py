@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 
 PRIVATE: Final = 0o600
 _SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-queue")

@@ -8,12 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer
-from airflow_coordination.leases.clock import Clock, SystemClock
 from airflow_coordination.leases.hierarchy import unfinished
 from airflow_coordination.leases.parents import dump_keys
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import ForgetFailures, TenureEnded
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import waited_for
 from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
@@ -25,6 +23,8 @@ from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.statements import acquire, children, create, create_children, records
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, SystemClock
 
 _NOT_THE_ENDED = "AND source_partition_key <> :ended_key"
 

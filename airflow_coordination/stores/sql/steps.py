@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.follow_up import Forget
 from airflow_coordination.leases.people_rules import GOES
 from airflow_coordination.leases.records import Record, of_forgetting, of_pause
 from airflow_coordination.leases.refreshing import Refresh
 from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, REFRESH, RETAKE, STEAL
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireNext,
@@ -29,6 +27,8 @@ from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.statements import acquire, owner, parking, pausing, people, placing, sweep
 from airflow_coordination.stores.sql.statements import records as statements
 from airflow_coordination.stores.sql.statements.step import StepText
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import PartitionStatus
 
 
 @dataclass(frozen=True, slots=True)

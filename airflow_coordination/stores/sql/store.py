@@ -9,15 +9,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.clock import Clock, from_micros
-from airflow_coordination.leases.errors import OutcomeUnknownError, SettingsError, StoreUnavailableError
 from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.records import TenureEnded
 from airflow_coordination.leases.refreshing import Outdated, Refresh
 from airflow_coordination.leases.results import Created, Swept
-from airflow_coordination.leases.settings import CREATE_PAGE
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.steps import possible, waited_for
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.leases.writes import (
@@ -60,6 +56,11 @@ from airflow_coordination.stores.sql.steps import (
     setting_pause,
 )
 from airflow_coordination.stores.sql.thinning import Thinning
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import CREATE_PAGE
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Clock, from_micros
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),

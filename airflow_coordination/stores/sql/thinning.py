@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.database import Ask
 from airflow_coordination.stores.sql.statements import records
+from airflow_coordination.values.input_errors import CoordinationError
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.database import Ask
 from airflow_coordination.stores.sql.floors import (
@@ -26,6 +25,7 @@ from airflow_coordination.stores.sql.floors import (
 )
 from airflow_coordination.stores.sql.statements import used_up
 from airflow_coordination.stores.sql.statements.create import PLACES_PER_PAGE
+from airflow_coordination.values.input_errors import CoordinationError
 
 SLOW: Final = 0.2
 """After how many seconds a look counts as slow."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.sql.columns import Ready, Timed
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 _READY_OF: Final = {Rank.CRASHED: Ready.CRASHED, Rank.REOPENED: Ready.REOPENED, Rank.NEW: Ready.RETURNED}
 

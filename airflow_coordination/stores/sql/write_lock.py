@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.errors import SettingsError
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.values.input_errors import SettingsError
 
 _REMEDY: Final = "Let it be a file that this user may write"
 

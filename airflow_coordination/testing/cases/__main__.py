@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airflow_coordination.leases.errors import InvalidInputError, printable
-from airflow_coordination.testing.cases import BY_DESIGN, Result, Verdict, run_file
+from airflow_coordination.testing.cases.results import BY_DESIGN, Result, Verdict
+from airflow_coordination.testing.cases.running import run_file
+from airflow_coordination.values.input_errors import InvalidInputError, printable
 
 _STYLES = {Verdict.AS_EXPECTED: "green", Verdict.BY_DESIGN: "yellow"}
 _WIDTH = 160

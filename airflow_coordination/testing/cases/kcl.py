@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from airflow_coordination.streams import MAX_HASH_KEY, HashRange, Lineage, Start
+from airflow_coordination.streams.lineage import Lineage
+from airflow_coordination.streams.position import Start
+from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
 
 
 def kcl_plan(lineage: Lineage, leased: Collection[str], start: Start, left_out: Collection[str]) -> dict[str, str]:

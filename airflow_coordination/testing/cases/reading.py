@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from airflow_coordination.leases import strict_json
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.values import documents as strict_json
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 _MAX_DEPTH: Final = 32

@@ -8,8 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.testing.cases.reading import Fields
+from airflow_coordination.values.input_errors import InvalidInputError
 
 BY_DESIGN: Final = MappingProxyType(
     {

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from airflow_coordination.leases.errors import InvalidInputError
 from airflow_coordination.testing.cases.assigning import assignment_cases
 from airflow_coordination.testing.cases.covering import confidence_cases, coverage_cases
 from airflow_coordination.testing.cases.ending import cleanup_cases, shard_end_cases
@@ -15,6 +14,7 @@ from airflow_coordination.testing.cases.reading import Fields, load, refuse
 from airflow_coordination.testing.cases.results import Result, malformed
 from airflow_coordination.testing.cases.syncing import Graphs, graphs, known_gaps, sync_cases
 from airflow_coordination.testing.cases.taking import taker_cases
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 def _alone(run: Callable[[Fields], Iterator[Result]]) -> Callable[[Fields, Graphs], Iterator[Result]]:

@@ -6,22 +6,14 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import (
-    TRIM_HORIZON,
-    HashRange,
-    InconsistentListingError,
-    Lineage,
-    NewLease,
-    Position,
-    Shard,
-    Start,
-    first,
-    plan,
-)
+from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
+from airflow_coordination.streams.plan import NewLease, first, plan
+from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.streams.shard import HashRange, Shard
 from airflow_coordination.testing.cases.kcl import kcl_plan
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
 from airflow_coordination.testing.cases.results import Result, Verdict, compared, each, written
+from airflow_coordination.values.input_errors import InvalidInputError
 
 Graphs = Mapping[str, list[Shard]]
 _LISTED_AT: Final = datetime(2026, 1, 1, tzinfo=UTC)

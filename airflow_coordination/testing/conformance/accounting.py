@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
-from airflow_coordination.leases.accounts import Accounts, flat
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome
-from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench
+from airflow_coordination.values.accounting import Accounting, Accounts, AddedUp, SinkCounts, flat
+from airflow_coordination.values.status import Outcome
+from airflow_coordination.values.status import PartitionStatus as S
 
 
 def counted(read: int, sinks: int = 1) -> Accounting:

@@ -14,14 +14,14 @@ import pytest
 
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.failing import MOST_COUNTED, Failing
 from airflow_coordination.leases.port import PartitionStore, counts_failures, pause_holds_after
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, End
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.concurrency import at_once
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
+from airflow_coordination.values.failing import MOST_COUNTED, Failing
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 _PARTITIONS = 300
 _DAY = timedelta(days=1)

@@ -12,11 +12,8 @@ import pytest
 
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionNotFoundError, UnknownParentError
 from airflow_coordination.leases.hierarchy import CLEAN_AFTER
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import Outcome
-from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.hierarchy import child, family
@@ -24,6 +21,10 @@ from airflow_coordination.testing.conformance.lost_answers import LOST
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, head, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import PartitionNotFoundError
+from airflow_coordination.values.input_errors import UnknownParentError
+from airflow_coordination.values.status import Outcome
+from airflow_coordination.values.status import PartitionStatus as S
 
 _LATER = CLEAN_AFTER + timedelta(seconds=5)
 """More than a store is exact about its time."""

@@ -15,9 +15,9 @@ import pytest
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.workbench import Workbench, block, fence, head
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 S = PartitionStatus
 T = TypeVar("T")

@@ -10,26 +10,24 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import (
-    Checkpoint,
-    Lease,
-    Outcome,
-    PartitionIdentifier,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    PartitionStatus,
-    PartitionUpdateError,
-    SourceCoordinator,
-    StoreMismatchError,
-    Swept,
-)
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.hints import encode_hint
-from airflow_coordination.leases.names import GLOBAL_STATE_KEY
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, owner
+from airflow_coordination.values.errors import (
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+    StoreMismatchError,
+)
+from airflow_coordination.values.hints import encode_hint
+from airflow_coordination.values.names import GLOBAL_STATE_KEY
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import Randomness
 
 S = PartitionStatus
 Coordinators = Callable[..., SourceCoordinator]

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.accounting import LARGE, close_anew, counted, saved, totals
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.remembering import Remembering, history
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.status import Outcome
 
 
 class Copying(Remembering):

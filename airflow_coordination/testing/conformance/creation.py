@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 
 class Creation:

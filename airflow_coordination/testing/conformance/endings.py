@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import KEEP, Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence, owner
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 S = PartitionStatus
 ENDINGS: dict[Outcome, tuple[Callable[[Workbench, Partition], object], PartitionStatus]] = {

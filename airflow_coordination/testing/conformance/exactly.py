@@ -14,7 +14,6 @@ from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import follows_parking
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireHinted, Action
 from airflow_coordination.testing.conformance.parking import saying
 from airflow_coordination.testing.conformance.stages import (
@@ -39,6 +38,7 @@ from airflow_coordination.testing.conformance.stages import (
     working,
 )
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, owner
+from airflow_coordination.values.status import PartitionStatus
 
 NOT_EVERYWHERE: Final = frozenset({"max_failures", "acquired_at", "owner_details"})
 """What only people ask for; a store may leave it out."""

@@ -9,17 +9,15 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import (
-    PartitionUpdateError,
-)
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.hierarchy import blocked, child, family
 from airflow_coordination.testing.conformance.lost_answers import LOST
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, block, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.status import PartitionStatus as S
 
 
 class Families:

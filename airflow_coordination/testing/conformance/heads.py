@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head, without_time
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 
 class Heads:

@@ -11,16 +11,13 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.errors import (
-    ParentCycleError,
-    UnknownParentError,
-)
 from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.status import Outcome
-from airflow_coordination.leases.status import PartitionStatus as S
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
+from airflow_coordination.values.input_errors import ParentCycleError, UnknownParentError
+from airflow_coordination.values.status import Outcome
+from airflow_coordination.values.status import PartitionStatus as S
 
 
 def child(key: str, *parents: str) -> PartitionIdentifier:

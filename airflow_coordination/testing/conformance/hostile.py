@@ -11,8 +11,8 @@ import pytest
 
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
+from airflow_coordination.values.status import PartitionStatus
 
 HOSTILE_KEYS: Final = (
     "x" * 2048,

@@ -11,11 +11,11 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, owner
+from airflow_coordination.values.status import PartitionStatus
 
 Judge = Callable[[Workbench, Partition, int], bool]
 JUDGES: dict[str, Judge] = {

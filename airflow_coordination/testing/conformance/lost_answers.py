@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Checkpoint, Lease, PartitionStatus, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired, rows
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, block, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.status import PartitionStatus
 
 S = PartitionStatus
 LOST = [Fault.UNAVAILABLE, Fault.NOT_APPLIED, Fault.APPLIED, Fault.APPLIED_LATE]

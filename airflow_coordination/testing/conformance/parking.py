@@ -12,14 +12,15 @@ from typing import Any, Final
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, PartitionNotOwnedError, PartitionUpdateError
 from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp, Forget, promised
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.port import follows_parking
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import KEEP, Action, End, OnParked, Place
 from airflow_coordination.testing.conformance.following import completed, noted
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
+from airflow_coordination.values.errors import PartitionNotOwnedError, PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 Coordinators = Callable[..., SourceCoordinator]
 NOTE: Final = '{"call":"é"}'

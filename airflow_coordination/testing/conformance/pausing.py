@@ -13,9 +13,9 @@ from airflow_coordination.leases.metrics import CountingMetrics, Metric, full_na
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.pause import NEVER_PAUSED, OF_THE_SOURCE
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action, SetPause
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 WAYS: dict[str, Callable[[Workbench, str], Partition | None]] = {
     "in the order": lambda bench, key: bench.next(),

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.transitions import TRANSITIONS, Event
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 S = PartitionStatus
 AFTER = {

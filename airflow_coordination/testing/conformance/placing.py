@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.leases.writes import AcquireNext, Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.conformance.accounting import LARGE
 from airflow_coordination.testing.conformance.stages import tenancy
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head
+from airflow_coordination.values.accounting import Accounts
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 _FENCE: dict[str, Any] = {"token": 7, "nonce": "there", "last_op": "ended-there", "generation": "life-there"}
 LIVES: dict[str, dict[str, Any]] = {

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.fence import Owner, Place
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, owner
+from airflow_coordination.values.fence import Owner, Place
+from airflow_coordination.values.status import PartitionStatus
 
 S = PartitionStatus
 SECOND = timedelta(seconds=1)

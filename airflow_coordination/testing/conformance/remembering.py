@@ -12,11 +12,11 @@ import pytest
 
 from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence, owner
 from airflow_coordination.testing.history.past_tenures import unremembered
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 SPARK = '{"application":"app-1"}'
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import PartitionUpdateError
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, SOURCE, Workbench, block, head, owner
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 S = PartitionStatus
 LARGE = 60

@@ -6,13 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.accounts import Accounts
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.status import Outcome, PartitionStatus, Rank
 from airflow_coordination.leases.writes import AcquireNext, Action, Tenancy
 from airflow_coordination.testing.conformance.parking import say
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, block, owner
+from airflow_coordination.values.accounting import Accounting, Accounts
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 SECOND: Final = timedelta(seconds=1)
 LONG: Final = 2 * TIMEOUT

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench, fence
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 S = PartitionStatus
 

@@ -11,9 +11,9 @@ import pytest
 
 from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, fence, owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 OWNER_WRITES: dict[str, Callable[[Workbench, Partition], Answer]] = {
     "renew": lambda bench, held: bench.renew(held),

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, fence, owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 S = PartitionStatus
 ANA, BEN = owner("ana"), owner("ben")

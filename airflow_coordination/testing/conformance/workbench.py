@@ -8,16 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases import accounts
 from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.documents import encode_payload, encode_progress
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.results import Created, HeadRecord, Swept
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import (
     KEEP,
     AcquireHinted,
@@ -40,6 +34,12 @@ from airflow_coordination.leases.writes import (
     Tenancy,
 )
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.documents import encode_payload, encode_progress
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import Randomness
 
 SOURCE = "flights|PARTITION"
 MINUTE = timedelta(minutes=1)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.leases.settle import FORGOTTEN
 from airflow_coordination.testing.history.families import acquired_early
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
 from airflow_coordination.testing.history.pauses import acquired_under, pauses
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, PartitionNotOwnedError
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.metrics import CountingMetrics, Metric
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.input_errors import CoordinationError
 
 
 class CountedCoordinator(SourceCoordinator):

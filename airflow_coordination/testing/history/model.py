@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.settings import Settings
 from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 from airflow_coordination.testing.history.state import (
     ABSENT,
@@ -25,6 +24,7 @@ from airflow_coordination.testing.history.state import (
     State,
     merged,
 )
+from airflow_coordination.values.settings import Settings
 
 MOST_UNHEARD: Final = 3
 """Acquisitions without an answer that are looked for between two calls on one partition, before a person's action."""

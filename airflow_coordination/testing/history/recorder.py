@@ -6,21 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.accounting import Accounting
-from airflow_coordination.leases.accounts import flat
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.documents import encode_progress
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    OutcomeUnknownError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-)
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.names import compose_source
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.results import Created, Outlook, Swept
@@ -28,6 +16,13 @@ from airflow_coordination.leases.supply import FunctionOfState, Supplied, Suppli
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
+from airflow_coordination.values.accounting import Accounting, flat
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.documents import encode_progress
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import compose_source
 
 T = TypeVar("T")
 Result = dict[str, Any]

@@ -2,7 +2,8 @@
 
 from work import write
 
-from airflow_coordination import Complete, partition_application
+from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark.outcomes import Complete
 
 
 @partition_application

@@ -10,7 +10,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 POLL = 0.3
@@ -18,7 +20,7 @@ POLL = 0.3
 
 @pytest.fixture
 def flights(store_url):
-    from airflow_coordination.stores import open_store
+    from airflow_coordination.stores.opening import open_store
 
     return SourceCoordinator(
         open_store(store_url), "flights", "test", settings=Settings(retry_delay=timedelta(seconds=1))
@@ -59,7 +61,7 @@ def waking(store_url):
 
 
 def waiting(**changes):
-    from airflow_coordination.triggers import PartitionsTrigger
+    from airflow_coordination.triggers.partitions import PartitionsTrigger
 
     usual = {
         "source": "flights",
@@ -73,7 +75,7 @@ def waiting(**changes):
 
 
 def watching(**changes):
-    from airflow_coordination.triggers import ClaimablePartitionsTrigger
+    from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
 
     return ClaimablePartitionsTrigger(**{"source": "flights", "poke_interval": POLL} | changes)
 
@@ -297,7 +299,7 @@ def test_the_stored_trigger_is_the_one_in_the_dag_file(store_url):
 
 @pytest.mark.parametrize("name", ["poke_interval", "remind_after"])
 def test_a_watchers_times_are_above_zero(name):
-    from airflow_coordination.leases import SettingsError
+    from airflow_coordination.values.input_errors import SettingsError
 
     with pytest.raises(SettingsError, match=f"{name}=0: is not above zero"):
         watching(**{name: 0})

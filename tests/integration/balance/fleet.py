@@ -5,8 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores import open_store
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.streams.fleet import look_at
 from tests.integration.spark.drivers import eventually
 

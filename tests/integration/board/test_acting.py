@@ -6,12 +6,12 @@ import pytest
 
 from airflow_coordination.board import acting
 from airflow_coordination.board.action_models import OfferedAction
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.leases.status import PartitionStatus
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import PARKED
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.values.status import PartitionStatus
 from tests.integration.board.conftest import OURS
 
 KEYS = [f"2014-{number:02}" for number in range(1, 13)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.board import acting
-from airflow_coordination.leases.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.leases.pausing import Pausing
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from tests.integration.board.conftest import OURS
 
 HERE = {"store": "coordination_default", "source": "flights|PARTITION"}

@@ -8,12 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
-from airflow_coordination.leases.accounts import Accounts
-from airflow_coordination.leases.blocks import Block
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
+from airflow_coordination.values.blocks import Block
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 
 

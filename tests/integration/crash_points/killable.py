@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.sql.database import Rows, Run
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores.sql.connections import Rows
+from airflow_coordination.stores.sql.database import Run
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.times import Randomness
 from tests.faults.dynamodb_client import Fault as Request
 from tests.faults.dynamodb_client import FaultyClient, at
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.clock import Clock
+from airflow_coordination.values.times import Clock
 
 Item = dict[str, dict[str, Any]]
 

@@ -16,21 +16,23 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from airflow_coordination.leases import Lease, Partition, PartitionStatus, SourceCoordinator
-from airflow_coordination.leases.errors import (
-    CoordinationError,
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.steps import due_at
+from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Crash
+from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.settings import Settings
-from airflow_coordination.leases.status import Outcome
-from airflow_coordination.leases.steps import due_at
-from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.crash import Crash
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
 from tests.faults.dynamodb_lag import LaggingIndex
 from tests.integration.dynamodb.table import SOURCE, SharedTable, block

@@ -6,11 +6,11 @@ import random
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.times import Randomness
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, Item, make_table
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.table import acquired

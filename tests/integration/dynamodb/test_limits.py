@@ -7,14 +7,15 @@ from datetime import timedelta
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.errors import InvalidInputError, PartitionUpdateError, SchemaVersionError
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE, STANDING, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import MAX_SORT_KEY_BYTES, stored_key
 from airflow_coordination.stores.dynamodb.limits import MAX_ITEM_BYTES, check_item
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head
+from airflow_coordination.values.errors import PartitionUpdateError, SchemaVersionError
+from airflow_coordination.values.input_errors import InvalidInputError
 from tests.integration.dynamodb.engine import Engine
 
 

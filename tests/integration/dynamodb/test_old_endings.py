@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Lease, PartitionIdentifier
-from airflow_coordination.leases.fence import Ending, Fence
-from airflow_coordination.leases.status import Outcome
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.old_endings import AGAIN_AFTER, ASIDE, FIRST_AT, KEPT_FOR
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.status import Outcome
 from tests.faults.dynamodb_client import Fault, FaultyClient, at
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.table import SharedTable, acquired, found

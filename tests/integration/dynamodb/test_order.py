@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.errors import ProgressStateError
 from airflow_coordination.leases.writes import Create
-from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.keys import LARGE
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
+from airflow_coordination.values.input_errors import ProgressStateError
 from tests.integration.dynamodb.engine import Engine
 
 MANY = PAGE + 5

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from scripts.java_packages import jars
 from tests.engines.dynamodb_local import dynamodb_local as engine
 from tests.engines.orphans import ends_with_its_parent

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from scripts.java_packages import VERSIONS, jars
 from tests.engines.opensearch import opensearch_node as node
 

@@ -12,10 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine, patient_client
 

@@ -9,10 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all, objects
+from airflow_coordination.follow_ups import objects
+from airflow_coordination.follow_ups.doing import follow_up_all
 from airflow_coordination.follow_ups.notes import note_of
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores import open_store
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 T = TypeVar("T")

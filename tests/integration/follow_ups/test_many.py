@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.follow_ups.doing import follow_up_all
 from airflow_coordination.follow_ups.notes import note_of
-from airflow_coordination.follow_ups.objects import MAX_OBJECTS
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.follow_ups.objects import MAX_OBJECTS, DeleteObjects
+from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.follow_up import MAX_BYTES
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 
 
 @pytest.mark.slow

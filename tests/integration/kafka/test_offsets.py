@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from airflow_coordination.follow_ups import Carried, CommitOffsets, FollowUpError
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.offsets import CommitOffsets
+from airflow_coordination.follow_ups.protocol import Carried
 from tests.engines.ports import free_port
 
 

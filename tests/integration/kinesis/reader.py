@@ -7,9 +7,10 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.leases import Settings
-from airflow_coordination.sources import KinesisShards
-from airflow_coordination.spark import drain, shard
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
+from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark.kinesis import shard
+from airflow_coordination.values.settings import Settings
 from tests.integration.spark.drivers import SMALL
 
 SETTINGS = Settings(ownership_timeout=timedelta(seconds=3), max_lost_leases=1_000)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.sources import KinesisShards, SourceError
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.stores.in_memory import InMemoryStore
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
 

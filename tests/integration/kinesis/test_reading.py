@@ -11,13 +11,18 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.sources import KinesisShards
-from airflow_coordination.spark import Drained, drain, read_completed, shard
-from airflow_coordination.stores import open_store
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark.draining import Drained, drain
+from airflow_coordination.spark.kinesis import shard
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
 from tests.engines.kinesis import connected
 from tests.integration.kinesis.producer import send
 from tests.integration.kinesis.stream import MIDDLE, LocalStream

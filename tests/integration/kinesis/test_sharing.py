@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
-from airflow_coordination.sources import KinesisShards
-from airflow_coordination.spark import read_completed
-from airflow_coordination.stores import open_store
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.streams.fleet import look_at
+from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.engines.kinesis import connected
 from tests.house.tree import ROOT
 from tests.integration.kinesis.producer import send

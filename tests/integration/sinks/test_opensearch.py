@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 from opensearchpy import OpenSearch
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import without_known
-from airflow_coordination.sinks import OpenSearchSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.protocol import AnswerKind
 from airflow_coordination.testing.sinks import deliver, sink_task
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import without_known
 from tests.engines.ports import free_port
 from tests.integration.sinks.kit import OwnFixtures, kinds
 

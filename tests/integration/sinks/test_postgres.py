@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import without_known
-from airflow_coordination.sinks import PostgresSink
+from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import AnswerKind, SinkNotReadyError
 from airflow_coordination.testing.sinks import deliver, sink_task
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import without_known
 from tests.engines.ports import free_port
 from tests.engines.postgres import private_server
 from tests.integration.sinks.kit import OwnFixtures, kinds

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.sources import FileListing, SourceError, object_listing
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.objects.files import FileListing
+from airflow_coordination.sources.objects.object_listing import object_listing
 
 TREE = ["a.txt", "a/1.json", "a/b/c.json", "a!/x", "ab/2.json", "b"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Checkpoint
-from airflow_coordination.leases.documents import MAX_PROGRESS_BYTES, encode_progress
-from airflow_coordination.sources import StoredObject, object_listing
+from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.testing.clock import START
+from airflow_coordination.values.documents import MAX_PROGRESS_BYTES, encode_progress
 
 ROOT = Path(__file__).resolve().parents[3]
 

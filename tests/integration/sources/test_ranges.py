@@ -13,13 +13,17 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.leases import Checkpoint, InvalidInputError, ProgressStateError, SourceCoordinator
-from airflow_coordination.leases.documents import MAX_PROGRESS_BYTES, encode_progress
-from airflow_coordination.sources import SourceError, range_clause, sql_ranges
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.sql import supplier
+from airflow_coordination.sources.sql.clause import range_clause
+from airflow_coordination.sources.sql.ranges import sql_ranges
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.documents import MAX_PROGRESS_BYTES, encode_progress
+from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 
 ALWAYS = timedelta(0)
 

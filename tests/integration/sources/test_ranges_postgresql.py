@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from airflow_coordination.leases import Checkpoint
-from airflow_coordination.sources import range_clause, sql_ranges
+from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.sources.sql.clause import range_clause
+from airflow_coordination.sources.sql.ranges import sql_ranges
 
 pytestmark = pytest.mark.postgres
 

@@ -12,11 +12,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.leases import DeploymentError, InvalidInputError, PartitionStatus
-from airflow_coordination.outputs import published_accounting
-from airflow_coordination.sinks import (
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.postgres import PostgresSink
+from airflow_coordination.sinks.protocol import (
     DELIVERED,
     Answer,
     Guarantee,
@@ -26,19 +28,15 @@ from airflow_coordination.sinks import (
     failed,
     refused,
 )
-from airflow_coordination.spark import (
-    Close,
-    Complete,
-    DataPrepperDeadLetters,
-    DeadLetters,
-    DeleteObjects,
-    FileSink,
-    PostgresSink,
-    Publish,
-    delivery,
-    drain,
-    read_completed,
-)
+from airflow_coordination.spark import delivery
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark.outcomes import Close, Complete
+from airflow_coordination.values.accounting import SinkCounts
+from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import PartitionStatus
 from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
 __all__ = ["coordinator", "run", "store"]

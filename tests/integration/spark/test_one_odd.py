@@ -13,18 +13,15 @@ import pytest
 
 import airflow_coordination.sinks
 import airflow_coordination.spark
-from airflow_coordination.leases import PartitionStatus
-from airflow_coordination.spark import (
-    Complete,
-    DataPrepperDeadLetters,
-    DeadLetters,
-    FileSink,
-    HttpSink,
-    OpenSearchSink,
-    PostgresSink,
-    Publish,
-    read_completed,
-)
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.http import HttpSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
+from airflow_coordination.sinks.postgres import PostgresSink
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark.destinations import DeadLetters, Publish
+from airflow_coordination.spark.outcomes import Complete
+from airflow_coordination.values.status import PartitionStatus
 from tests.integration.spark.one_partition import coordinator, run, store
 from tests.unit.sinks.test_http import Server
 

@@ -10,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
-from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
-from airflow_coordination.spark import Close, Complete, DeleteObjects, GiveUp, Publish, drain, read_completed
-from airflow_coordination.stores import open_store
+from airflow_coordination.follow_ups.doing import follow_up_all
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark.destinations import Publish
+from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
 
 pytestmark = pytest.mark.spark
 ROWS = '{"id": 1, "x": 1}\n{"id": 2, "x": 2}\n'

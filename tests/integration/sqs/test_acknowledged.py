@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.follow_ups.doing import follow_up_all
+from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.notes import actions_of, note_of
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import SourceView, Supplied
-from airflow_coordination.sources import sqs_notifications
 from airflow_coordination.sources.sqs.acknowledged import AcknowledgedNotifications
-from airflow_coordination.stores import open_store
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.status import PartitionStatus
 from tests.integration.sqs.conftest import REGION
 from tests.integration.sqs.test_sqs import names
 

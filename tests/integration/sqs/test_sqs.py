@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups import DeleteObjects
-from airflow_coordination.leases import InvalidInputError, SourceCoordinator
-from airflow_coordination.sources import SourceError, sqs_notifications
-from airflow_coordination.stores import open_store
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.input_errors import InvalidInputError
 from tests.integration.sqs.conftest import REGION
 
 ACKNOWLEDGED = {"delete": "acknowledged"}

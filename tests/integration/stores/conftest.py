@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.ending_requests import Tenure
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition, Tenancy
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import postgres_store as postgres_module
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.used_up import UsedUp
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 SOURCE = "flights|PARTITION"
 

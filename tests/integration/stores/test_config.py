@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.stores import StoreConfig, open_store, parse_config
+from airflow_coordination.stores.config import StoreConfig, parse_config
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.input_errors import SettingsError
 
 SEED = """
 source_coordination:

@@ -10,19 +10,19 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor_store import look_at_store
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.errors import CoordinationError, SettingsError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
 from airflow_coordination.stores.sql.names import quote_name
 from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 pytestmark = pytest.mark.postgres
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)

@@ -9,16 +9,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination import SourceCoordinator
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.leases.status import Outcome
-from airflow_coordination.stores import open_store
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import thinning
 from airflow_coordination.stores.sql.statements import records
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import SOURCE, Workbench
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.status import Outcome
 from tests.integration.stores.earlier import NO_HISTORY
 
 OLD = timedelta(days=31)

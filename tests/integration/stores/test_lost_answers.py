@@ -9,11 +9,11 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from airflow_coordination.leases.blocks import Block
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.status import PartitionStatus
 from tests.faults.postgres_cuts import Cut, CuttingProxy, cutting_proxy
 
 pytestmark = pytest.mark.postgres

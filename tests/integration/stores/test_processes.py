@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.errors import StoreUnavailableError
-from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.stores.sql.write_lock import WriteLock
+from airflow_coordination.values.errors import StoreUnavailableError
+from airflow_coordination.values.status import PartitionStatus
 from tests.engines.postgres import PrivateServer, fresh_database, private_server
 from tests.integration.stores.conftest import SOURCE, creation, ending, following
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import airflow_coordination
-from airflow_coordination.leases.errors import SchemaVersionError
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.errors import SchemaVersionError
 from tests.integration.stores.conftest import SOURCE, creation
 
 URLS = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]

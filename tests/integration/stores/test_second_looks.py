@@ -10,12 +10,12 @@ import pytest
 
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import AcquireNext, Action
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.statements import acquire, combined, sweep
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench
+from airflow_coordination.values.status import PartitionStatus
 
 
 @pytest.fixture(params=["sqlite_url", pytest.param("postgres_store_url", marks=pytest.mark.postgres)])

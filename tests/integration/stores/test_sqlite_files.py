@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.errors import SettingsError
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.values.input_errors import SettingsError
 from tests.integration.stores.conftest import SOURCE, creation
 
 NOBODY = 65534

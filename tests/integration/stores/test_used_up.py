@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from airflow_coordination.leases.writes import Sweep
-from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import used_up
 from airflow_coordination.stores.sql.floors import NO_FLOORS
 from airflow_coordination.stores.sql.postgres_store import PostgresStore

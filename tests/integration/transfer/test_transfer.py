@@ -12,28 +12,25 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases import (
-    Block,
-    InvalidInputError,
-    Partition,
-    PartitionIdentifier,
-    PartitionStatus,
-    PartitionUpdateError,
-    SettingsError,
-    SourceCoordinator,
-)
-from airflow_coordination.leases.accounting import Accounting, AddedUp, SinkCounts
-from airflow_coordination.leases.errors import StoreUnavailableError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.fields import MOVED
 from airflow_coordination.leases.heads import every_head
+from airflow_coordination.leases.partition import Partition, PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import Export, import_, read_export
+from airflow_coordination.values.accounting import Accounting, AddedUp, SinkCounts
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import PartitionUpdateError, StoreUnavailableError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.status import PartitionStatus
 from tests.simulation.dynamodb.engine import Engine
 
 SOURCE = "flights|PARTITION"

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_coordination.leases.clock import SystemClock
+
 import airflow_coordination
 from airflow_coordination.leases import Block, CoordinationError, Fence, PartitionIdentifier, SourceCoordinator
-from airflow_coordination.leases.clock import SystemClock
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
-_ACCOUNTS = "leases.accounts"
+_ACCOUNTS = "values.accounting"
 _DYNAMODB = "stores.dynamodb.large_values"
 
 

@@ -50,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "a copy that older code has left is shown",
-        "leases.accounts",
+        "values.accounting",
         "    return stored.accounting if not generations or stored.generation in generations else None\n",
         "    return stored.accounting\n",
         "S26: rows that older code has published are shown with the counts of others",

@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "blocks of a repeated save doubled",
-        "leases.blocks",
+        "values.blocks",
         "        if (block.dataset, block.digest) in included:\n            continue\n",
         "",
         "S12: saving again after a lost answer doubles rows",

@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance import StoreConformance
-from airflow_coordination.testing.conformance.kit import StoreFactory
+from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
 from tests.simulation.dynamodb.engine import Engine
 
 OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.leases.status import PartitionStatus
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, listing, parallel
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.stores.dynamodb import listing, parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.status import PartitionStatus
 from tests.simulation.dynamodb.engine import Engine
 
 OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")

@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Lease, PartitionIdentifier, SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.settle import Fate, judge
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import End
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb import table as module
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.status import PartitionStatus
 from tests.simulation.dynamodb.engine import Engine
 
 OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")

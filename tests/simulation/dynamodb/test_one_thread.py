@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.writes import Sweep
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench
 from tests.simulation.dynamodb.engine import Engine

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airflow_coordination.leases.clock import Randomness
-from airflow_coordination.leases.errors import CoordinationError
 from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, parallel
+from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Randomness
 from tests.simulation.dynamodb.engine import Engine
 
 KEYS = ["a", "b", "c", "é", "k/5", "\U0001f600", "long" * 300]

@@ -13,9 +13,11 @@ import time
 import psutil
 import pytest
 
-from airflow_coordination import SourceCoordinator, open_store
-from airflow_coordination.streams import NewLease, Position, Start
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.streams.kinesis import Stream
+from airflow_coordination.streams.plan import NewLease
+from airflow_coordination.streams.position import Position, Start
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.spark]

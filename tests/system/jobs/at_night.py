@@ -5,7 +5,8 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from airflow_coordination.spark import Close, Complete, partition_application
+from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark.outcomes import Close, Complete
 
 ORDERS = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / "orders"
 LATER = timedelta(hours=8)

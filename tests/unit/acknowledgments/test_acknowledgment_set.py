@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.acknowledgments import AcknowledgmentSet, SetStatus
-from airflow_coordination.leases.errors import InvalidInputError
+from airflow_coordination.acknowledgments.acknowledgment_set import AcknowledgmentSet, SetStatus
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.input_errors import InvalidInputError
 
 MINUTE = timedelta(minutes=1)
 

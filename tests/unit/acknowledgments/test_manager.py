@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.acknowledgments import AcknowledgmentSetManager, ManagerCounts, SetStatus
-from airflow_coordination.leases.errors import CoordinationError
+from airflow_coordination.acknowledgments.acknowledgment_set import SetStatus
+from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager, ManagerCounts
+from airflow_coordination.values.input_errors import CoordinationError
 
 MINUTE = timedelta(minutes=1)
 

@@ -4,8 +4,8 @@ import json
 import sqlite3
 from contextlib import closing
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
-from airflow_coordination.leases.blocks import Block
+from airflow_coordination.values.accounting import Accounting, SinkCounts
+from airflow_coordination.values.blocks import Block
 
 COUNTED = Accounting(
     read=7,

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.cli.cleaning import NAMED, age_of
-from airflow_coordination.leases import PartitionIdentifier
-from airflow_coordination.leases.errors import SettingsError
+from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.values.input_errors import SettingsError
 
 CLEANUP = ("cleanup", "--source", "flights")
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
 
 ARN = "arn:aws:kinesis:us-east-1:1:stream/orders"
 

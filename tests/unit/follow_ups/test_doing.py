@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import (
-    CallUrl,
-    CommitOffsets,
-    DeleteMessages,
-    DeleteObjects,
-    FollowUpError,
-    FollowUpRights,
-    ShowMessages,
-    follow_up_all,
-)
+from airflow_coordination.follow_ups.doing import follow_up_all
+from airflow_coordination.follow_ups.errors import FollowUpError
+from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.notes import KINDS, LISTS, note_of, said_in
-from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.offsets import CommitOffsets
+from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.follow_ups.visibility import ShowMessages
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.follow_up import MAX_BYTES
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.spark import Close, Complete
+from airflow_coordination.spark.outcomes import Close, Complete
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from tests.unit.sinks.test_http import Server
 
 

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import Carried, DeleteObjects
-from airflow_coordination.leases import InvalidInputError, Partition, PartitionStatus
-from airflow_coordination.leases.documents import encode_payload
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.errors import OutputError
-from airflow_coordination.sources import object_listing, object_paths
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.objects.paths import object_paths
+from airflow_coordination.values.documents import encode_payload
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import PartitionStatus
 
 
 def partition(payload: object = None) -> Partition:

@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from airflow_coordination.follow_ups import (
-    CallUrl,
-    CommitOffsets,
-    DeleteMessages,
-    DeleteObjects,
-    FollowUpRights,
-    follow_up_all,
-)
+from airflow_coordination.follow_ups.doing import follow_up_all
+from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.notes import LISTS, note_of
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.protocol import Place
-from airflow_coordination.follow_ups.rights import rights_given
-from airflow_coordination.leases import InvalidInputError, SourceCoordinator
-from airflow_coordination.sources import kafka_ranges, object_listing, sqs_notifications
+from airflow_coordination.follow_ups.rights import FollowUpRights, rights_given
+from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.sources.kafka.ranges import kafka_ranges
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.values.input_errors import InvalidInputError
 
 RIGHTS = FollowUpRights(
     objects=["s3://in", "s3a://other/pre", "/data/in", "gs://b/in/"],

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.settings import configured_output_root, merge_settings, sweep_interval
-from airflow_coordination.leases import Settings, SettingsError
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import Settings
 
 
 def test_defaults_are_the_protocols_own():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from airflow_coordination.leases import SettingsError
-from airflow_coordination.leases.concurrency import check_concurrent_leases
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import check_concurrent_leases
 
 
 @pytest.mark.parametrize(("value", "most"), [(1, 1), (1, None), (32, None), (3, 3), (2, 5)])

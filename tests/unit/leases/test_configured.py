@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, SettingsError, StoreMismatchError
-from airflow_coordination.leases.fence import Fence
 from airflow_coordination.leases.handover import HandOver
-from airflow_coordination.leases.hints import Hint, decode_hint, encode_hint
-from airflow_coordination.leases.settings import Settings, check_known
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.values.errors import StoreMismatchError
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.hints import Hint, decode_hint, encode_hint
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError, SettingsError
+from airflow_coordination.values.settings import Settings, check_known
 
 HAND_OVER = HandOver(
     source="flights",

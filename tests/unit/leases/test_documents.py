@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import strict_json
-from airflow_coordination.leases.documents import (
+from airflow_coordination.testing.conformance.hostile import HOSTILE_DOCUMENTS
+from airflow_coordination.values import documents as strict_json
+from airflow_coordination.values.documents import (
     MAX_DEPTH,
     MAX_PAYLOAD_BYTES,
     MAX_PROGRESS_BYTES,
@@ -18,8 +19,7 @@ from airflow_coordination.leases.documents import (
     encode_payload,
     encode_progress,
 )
-from airflow_coordination.leases.errors import PayloadError, ProgressStateError
-from airflow_coordination.testing.conformance.hostile import HOSTILE_DOCUMENTS
+from airflow_coordination.values.input_errors import PayloadError, ProgressStateError
 
 
 def nested(levels: int) -> list[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.failing import alike
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.errors import OutputError, partition_label
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.failing import alike
 
 SAID = {
     "a delivery": lambda key: str(NegativeAcknowledgmentError(key, ("sink 't' failed",), "Mend the sink")),

@@ -8,12 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, ParentCycleError, UnknownParentError
 from airflow_coordination.leases.hierarchy import unfinished, waves
 from airflow_coordination.leases.parents import MAX_PARENTS, dump_keys, load_keys
 from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import NewPartition
+from airflow_coordination.values.input_errors import (
+    InvalidInputError,
+    InvalidKeyError,
+    ParentCycleError,
+    UnknownParentError,
+)
+from airflow_coordination.values.status import PartitionStatus
 
 KEYS = [f"k{number}" for number in range(12)]
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.leases import errors
-from airflow_coordination.leases.errors import CoordinationError, InvalidInputError, shown
-from airflow_coordination.leases.fence import Ending, Fence
-from airflow_coordination.leases.status import Outcome
+from airflow_coordination.values import errors
+from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
+from airflow_coordination.values.status import Outcome
 
 HELD, CURRENT = Fence(7, "3f9c"), Fence(8, "a0b1")
 LOST = Ending(Outcome.LOST, HELD, datetime(2026, 1, 1, 12, 30, 5, 999, tzinfo=UTC))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidKeyError
-from airflow_coordination.leases.names import MAX_KEY_BYTES, MAX_SOURCE_BYTES, check_key, compose_source
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.values.input_errors import InvalidKeyError
+from airflow_coordination.values.names import MAX_KEY_BYTES, MAX_SOURCE_BYTES, check_key, compose_source
 
 
 @pytest.mark.parametrize("key", HOSTILE_KEYS, ids=ascii)

@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError
-from airflow_coordination.leases.known_secrets import know
-from airflow_coordination.leases.owner_details import MAX_BYTES, details_of, facts_of
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.past_tenure import with_ring
 from airflow_coordination.leases.port import keeps_history
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.fence import MAX_BYTES, details_of, facts_of
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.values.scrubbing import know
+from airflow_coordination.values.status import Outcome
 
 SECOND = timedelta(seconds=1)
 

@@ -7,13 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from airflow_coordination.leases import PartitionUpdateError, SettingsError, SourceCoordinator
-from airflow_coordination.leases.errors import InvalidInputError, OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.pause import NEVER_PAUSED
 from airflow_coordination.leases.port import pause_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 
 T = TypeVar("T")
 

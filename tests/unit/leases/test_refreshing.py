@@ -6,15 +6,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.follow_ups import DeleteObjects
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.leases.errors import OutcomeUnknownError
+from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.writes import Action
-from airflow_coordination.sources import object_listing
+from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import Workbench
 from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import OutcomeUnknownError
 
 NEW = PartitionIdentifier("k", {"version": 2})
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from airflow_coordination.leases import StoreSlowError, StoreUnavailableError
-from airflow_coordination.leases.clock import Randomness
 from airflow_coordination.leases.settle import Attempts
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.errors import StoreSlowError, StoreUnavailableError
+from airflow_coordination.values.times import Randomness
 
 
 def test_a10_what_the_store_has_cancelled_is_no_outage():

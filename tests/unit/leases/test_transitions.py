@@ -10,10 +10,8 @@ from typing import Any, Final
 import pytest
 
 from airflow_coordination.leases import steps
-from airflow_coordination.leases.fence import Fence, Owner
 from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.transitions import PEOPLE, TRANSITIONS, Event, State, allowed, diagram
 from airflow_coordination.leases.writes import (
     AcquireHinted,
@@ -32,6 +30,8 @@ from airflow_coordination.leases.writes import (
     Tenancy,
 )
 from airflow_coordination.testing.clock import START
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.status import PartitionStatus
 
 HOUR: Final = timedelta(hours=1)
 OWNER: Final = Owner("host/dag/run/task/0/1")

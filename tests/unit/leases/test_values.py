@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.leases.algebra import ring_entry
-from airflow_coordination.leases.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
-from airflow_coordination.leases.clock import from_micros, to_micros
-from airflow_coordination.leases.durations import positive
-from airflow_coordination.leases.errors import InvalidInputError, InvalidKeyError, PayloadError
-from airflow_coordination.leases.fence import RING_SIZE, Ending, Fence, Owner, Place
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.status import Outcome, PartitionStatus
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.conformance.workbench import block
+from airflow_coordination.values.accounting import Accounting, SinkCounts
+from airflow_coordination.values.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
+from airflow_coordination.values.fence import RING_SIZE, Ending, Fence, Owner, Place
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError, PayloadError
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import from_micros, positive, to_micros
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases import whereabouts as subject
-from airflow_coordination.leases.whereabouts import whereabouts
+from airflow_coordination.values import fence as subject
+from airflow_coordination.values.fence import whereabouts
 
-TOLD = "from airflow_coordination.leases.whereabouts import whereabouts; print(whereabouts())"
+TOLD = "from airflow_coordination.values.fence import whereabouts; print(whereabouts())"
 
 
 def test_e6_processes_of_one_boot_are_told_apart() -> None:

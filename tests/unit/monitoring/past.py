@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases import Owner
 from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.status import Outcome, PartitionStatus
 from airflow_coordination.monitoring.owners import Holding
+from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier
-from airflow_coordination.leases.errors import PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED, as_counted, at_stake, carry_out, each, stamp
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 
 
 def test_a_renewal_leaves_the_stamp_as_it_was(parked):

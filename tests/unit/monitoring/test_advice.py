@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.status import Outcome
 from airflow_coordination.monitoring.advice import ENOUGH, MOST_NAMED, Kind, advise, percentile
 from airflow_coordination.monitoring.throughput import of_rows
+from airflow_coordination.values.status import Outcome
 from tests.unit.monitoring.past import MINUTE, NOW, ended, held, task
 
 HOUR = timedelta(hours=1)

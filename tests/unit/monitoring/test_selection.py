@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.selection import Filter, count, listed, sentence
 from tests.unit.monitoring.conftest import KEYS

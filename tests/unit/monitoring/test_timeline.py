@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.leases.blocks import Block
-from airflow_coordination.leases.errors import InvalidKeyError
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.timeline import timeline
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.input_errors import InvalidKeyError
 
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
 SECOND = timedelta(seconds=1)

@@ -11,10 +11,12 @@ import pytest
 
 from airflow_coordination.follow_ups import notes
 from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.outputs import collect, long_notes
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.outputs import long_notes
+from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.layout import partition_directory
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
 
 NOW = timedelta(0)
 

@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.sinks import DataPrepperDeadLetters
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.testing.sinks import sink_task
+from airflow_coordination.values.input_errors import InvalidInputError
 
 KEY = re.compile(
     r"dlq-v2-source_flights-search-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.json"

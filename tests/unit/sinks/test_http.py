@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.known_secrets import without_known
-from airflow_coordination.sinks import HttpSink
+from airflow_coordination.sinks.http import HttpSink
 from airflow_coordination.sinks.protocol import AnswerKind
 from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import without_known
 
 SOON = timedelta(milliseconds=300)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.sinks import OpenSearchSink, PostgresSink
+from airflow_coordination.sinks.opensearch import OpenSearchSink
+from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.postgres_table import is_coarser
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,13 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pytest
 
-from airflow_coordination.acknowledgments import Accounting, SinkCounts
-from airflow_coordination.sinks import (
-    DELIVERED,
-    Answer,
-    DataPrepperDeadLetters,
-    Guarantee,
-    Record,
-    SinkTask,
-    failed,
-    refused,
-)
+from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.dead_letters import DeadLetterFiles
+from airflow_coordination.sinks.protocol import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
 from airflow_coordination.sinks.tally import Tally, added_up
 from airflow_coordination.sinks.task_pass import TaskPass
 from airflow_coordination.testing.sinks import sink_task
+from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 
 @dataclass

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.sources import kafka_ranges, object_listing, sql_ranges, sqs_notifications
+from airflow_coordination.sources.kafka.ranges import kafka_ranges
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.values.input_errors import InvalidInputError
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"
 NO_COUNT = "is not a whole number above zero. Give 1 or more"

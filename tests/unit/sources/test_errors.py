@@ -6,9 +6,8 @@ import pickle
 
 import pytest
 
-from airflow_coordination.leases import CoordinationError, SettingsError
-from airflow_coordination.sources import SourceError
-from airflow_coordination.sources.errors import wrapped
+from airflow_coordination.sources.errors import SourceError, wrapped
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 
 def test_a_library_s_exception_is_told_and_chained() -> None:

@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, PayloadError
-from airflow_coordination.leases.documents import MAX_PAYLOAD_BYTES, encode_payload
-from airflow_coordination.sources import SourceError, StoredObject
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, encode_payload
+from airflow_coordination.values.input_errors import InvalidInputError, PayloadError
 from tests.unit.sources.storage import HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

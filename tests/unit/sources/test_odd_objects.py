@@ -9,10 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, InvalidKeyError, SourceCoordinator
-from airflow_coordination.sources import SourceError, StoredObject, object_listing, object_paths
-from airflow_coordination.sources.objects.paths import hidden_from_spark
-from airflow_coordination.stores import open_store
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.objects.paths import hidden_from_spark, object_paths
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
 from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

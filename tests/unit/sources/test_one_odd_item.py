@@ -17,20 +17,19 @@ import pytest
 import sqlalchemy as sa
 
 import airflow_coordination.sources
-from airflow_coordination.leases import CoordinationError, SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.sources import (
-    KinesisShards,
-    StoredObject,
-    kafka_ranges,
-    object_listing,
-    range_clause,
-    sql_ranges,
-    sqs_notifications,
-)
+from airflow_coordination.sources.kafka.ranges import kafka_ranges
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.sources.sql.clause import range_clause
+from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.sources.sqs.notifications import sqs_notifications
 from airflow_coordination.spark import shard_reader
 from airflow_coordination.spark.shard_reader import Landing, ShardPart
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores.opening import open_store
+from airflow_coordination.values.input_errors import CoordinationError
 from tests.kpl import sealed
 from tests.unit.sources.kinesis.service import Service
 from tests.unit.sources.storage import Storage

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases import Checkpoint, PartitionIdentifier
-from airflow_coordination.leases.errors import InvalidInputError, ProgressStateError
-from airflow_coordination.sources import StoredObject, object_listing, sql_ranges
+from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.objects import pages
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
 from airflow_coordination.sources.sql import supplier as ranges
+from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 
 SCAN_OF_BEFORE = """{"LISTING": {"of": "d7b447bf888c6529", "groups": true, "started": "2026-01-02T00:00:00Z",
  "after": "n3", "plan": [

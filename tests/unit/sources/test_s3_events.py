@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases import InvalidInputError
-from airflow_coordination.sources import sqs_notifications
 from airflow_coordination.sources.sqs.events import NewObject, NotUnderstoodError, new_objects
-from airflow_coordination.sources.sqs.notifications import SqsNotifications
+from airflow_coordination.sources.sqs.notifications import SqsNotifications, sqs_notifications
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 def record(name: str = "in/a+b%25%C3%A9.json", event: str = "ObjectCreated:Put", **changes: object) -> dict:
@@ -127,7 +126,7 @@ class Queue:
 
 def run(monkeypatch: pytest.MonkeyPatch, queue: Queue, **options: Any) -> list[str]:
     """Run the supplier and return its partitions' paths."""
-    from airflow_coordination.leases import PartitionIdentifier
+    from airflow_coordination.leases.partition import PartitionIdentifier
     from airflow_coordination.sources.sqs import queue as queues
 
     monkeypatch.setattr(queues, "sqs_client", lambda url, region: queue)

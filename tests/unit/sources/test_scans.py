@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import InvalidInputError, ProgressStateError
-from airflow_coordination.sources import SourceError, StoredObject
+from airflow_coordination.sources.errors import SourceError
+from airflow_coordination.sources.objects.listing import StoredObject
+from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

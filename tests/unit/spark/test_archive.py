@@ -7,8 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from airflow_coordination.spark import build_archive
-from airflow_coordination.spark.archive import NAMED_BY_JOBS, rooms
+from airflow_coordination.spark.archive import NAMED_BY_JOBS, build_archive, rooms
 from tests.house.tree import PACKAGE, import_graph
 
 USE_IT = """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as t
 
-from airflow_coordination.leases import InvalidInputError
-from airflow_coordination.sinks import FileSink, PostgresSink
+from airflow_coordination.sinks.files import FileSink
+from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.spark.column_types import check_types
+from airflow_coordination.values.input_errors import InvalidInputError
 
 FILES = FileSink("/tmp/x")
 TABLE = PostgresSink("postgresql://x@h/d", table="t")

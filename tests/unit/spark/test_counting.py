@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.accounting import Accounting, SinkCounts
 from airflow_coordination.sinks.tally import Tally
 from airflow_coordination.spark.counting import tally_of
+from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 
 def test_s13_each_route_counts_for_its_sinks_or_its_reason() -> None:

@@ -12,15 +12,6 @@ from typing import Any
 import pytest
 from boto3.dynamodb.conditions import Attr
 
-from airflow_coordination.leases.errors import (
-    CoordinationError,
-    OutcomeUnknownError,
-    PartitionUpdateError,
-    SchemaVersionError,
-    SettingsError,
-    StoreThrottledError,
-    StoreUnavailableError,
-)
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.changes import Change
 from airflow_coordination.stores.dynamodb.client import make_client
@@ -28,6 +19,14 @@ from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.partitions import Partitions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+from airflow_coordination.values.errors import (
+    OutcomeUnknownError,
+    PartitionUpdateError,
+    SchemaVersionError,
+    StoreThrottledError,
+    StoreUnavailableError,
+)
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
 KEY = {"sourceIdentifier": {"S": "s"}, "sourcePartitionKey": {"S": "k"}}

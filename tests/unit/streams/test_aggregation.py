@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import UserRecord, deaggregate
+from airflow_coordination.streams.aggregation import UserRecord, deaggregate
+from airflow_coordination.values.input_errors import InvalidInputError
 from tests.kpl import MAGIC, aggregate, number, octets, sealed
 
 KEY = octets(1, b"a")

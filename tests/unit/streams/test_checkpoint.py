@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import Checkpoint
+from airflow_coordination.streams.checkpoint import Checkpoint
+from airflow_coordination.values.input_errors import InvalidInputError
 
 LONG = "49" + "0" * 54
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import MAX_HASH_KEY, Findings, HashRange, holes, look
+from airflow_coordination.streams.coverage import Findings, holes, look
+from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.values.input_errors import InvalidInputError
 
 ALL = HashRange(0, MAX_HASH_KEY)
 MIDDLE = HashRange(100, 199)

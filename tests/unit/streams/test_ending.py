@@ -6,7 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.streams import TRIM_HORIZON, NewLease, Position, Shard, ShardEnd, at_shard_end, may_go
+from airflow_coordination.leases.hierarchy import may_go
+from airflow_coordination.streams.ending import ShardEnd, at_shard_end
+from airflow_coordination.streams.plan import NewLease
+from airflow_coordination.streams.position import TRIM_HORIZON, Position
+from airflow_coordination.streams.shard import Shard
 
 DAY = timedelta(days=1)
 LEFT, RIGHT = Shard("left", ("p",), 5), Shard("right", ("p",), 6)

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease, Position, Shard
 from airflow_coordination.streams.kinesis import (
     ShardLease,
     Stream,
@@ -17,6 +15,10 @@ from airflow_coordination.streams.kinesis import (
     listed_shard,
     newest_read,
 )
+from airflow_coordination.streams.plan import NewLease
+from airflow_coordination.streams.position import TRIM_HORIZON, Position
+from airflow_coordination.streams.shard import HashRange, Shard
+from airflow_coordination.values.input_errors import InvalidInputError
 
 ARN = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"
 CREATED = datetime(2026, 11, 1, 12, 0, 0, 250_000, tzinfo=UTC)

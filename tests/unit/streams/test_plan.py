@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import TRIM_HORIZON, InconsistentListingError, NewLease, Position, Shard, first, plan
+from airflow_coordination.streams.lineage import InconsistentListingError
+from airflow_coordination.streams.plan import NewLease, first, plan
+from airflow_coordination.streams.position import TRIM_HORIZON, Position
+from airflow_coordination.streams.shard import Shard
+from airflow_coordination.values.input_errors import InvalidInputError
 
 LATEST = Position.latest(datetime(2026, 11, 23, tzinfo=UTC))
 AT_200 = Position.at_timestamp(datetime.fromtimestamp(200, UTC))

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import TRIM_HORIZON, Position, Start
+from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.values.input_errors import InvalidInputError
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

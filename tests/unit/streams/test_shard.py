@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import MAX_HASH_KEY, HashRange, Shard
+from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange, Shard
+from airflow_coordination.values.input_errors import InvalidInputError
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.streams import Free, Wish, shares, wish
+from airflow_coordination.streams.shares import Free, Wish, shares, wish
+from airflow_coordination.values.input_errors import InvalidInputError
 
 capacities = st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 9), min_size=1)
 

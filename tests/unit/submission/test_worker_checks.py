@@ -2,8 +2,8 @@
 
 import pytest
 
-from airflow_coordination.leases.errors import DeploymentError
 from airflow_coordination.submission.worker_checks import check_java
+from airflow_coordination.values.errors import DeploymentError
 
 NOWHERE = {"PATH": "/nowhere", "JAVA_HOME": "", "SPARK_HOME": "", "SPARK_CONF_DIR": ""}
 

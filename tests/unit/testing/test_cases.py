@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.testing.cases import BY_DESIGN, Verdict, run_file
 from airflow_coordination.testing.cases.__main__ import main
+from airflow_coordination.testing.cases.results import BY_DESIGN, Verdict
+from airflow_coordination.testing.cases.running import run_file
+from airflow_coordination.values.input_errors import InvalidInputError
 
 KCL = Path(__file__).parents[2] / "cases" / "kcl_leases.json"
 CASES = json.loads(KCL.read_text())

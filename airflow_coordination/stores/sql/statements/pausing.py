@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.failing import MARK_LENGTH, MOST_COUNTED
 from airflow_coordination.stores.sql.columns import FAILS, PAUSE, PAUSE_AND_FAILURES, SOURCES
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText
+from airflow_coordination.values.failing import MARK_LENGTH, MOST_COUNTED
 
 _AFTER_THE_STEP: Final = "AND EXISTS (SELECT 1 FROM done)"
 """Which also locks the partition before the source, always, so that no two of them wait for each other."""

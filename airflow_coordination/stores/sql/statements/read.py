@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.sql.columns import (
     HEAD,
     HEADS,
@@ -19,6 +18,7 @@ from airflow_coordination.stores.sql.columns import (
 from airflow_coordination.stores.sql.indexes import BLOCKED, MOVING, PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
+from airflow_coordination.values.status import PartitionStatus
 
 _BY_KEY: Final = "ORDER BY source_partition_key LIMIT :limit"
 LEASES_LOOKED_AT: Final = 100

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from airflow_coordination.leases.accounts import BEGINNING
 from airflow_coordination.leases.algebra import Condition, Value
 from airflow_coordination.leases.fields import TENURE_FIELDS
 from airflow_coordination.leases.rule import Changes, Rule
-from airflow_coordination.leases.status import PartitionStatus, Rank
 from airflow_coordination.stores.sql.columns import (
     HISTORY,
     PARTITIONS,
@@ -24,6 +22,8 @@ from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.symbols import PLACED, STATUS
 from airflow_coordination.stores.sql.statements.words import ROW, Case, SqlWords, said
 from airflow_coordination.stores.sql.waiting import waits
+from airflow_coordination.values.accounting import BEGINNING
+from airflow_coordination.values.status import PartitionStatus, Rank
 
 NOT_PAUSED: Final = f"NOT EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifier = :source AND {PAUSED})"
 """Holds as the statement's snapshot sees it: what has begun before the pause was written may still be acquired."""

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.values.status import PartitionStatus
 
 ACCOUNTING: Final = ":accounting"
 STATUS: Final = ":status"

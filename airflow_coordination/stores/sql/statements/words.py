@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from airflow_coordination.leases.algebra import Condition, Value
-from airflow_coordination.leases.fence import RING_SIZE
 from airflow_coordination.leases.fields import PARTITION_FIELDS, Kind
-from airflow_coordination.leases.status import PartitionStatus
 from airflow_coordination.stores.sql.columns import RING, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.values.fence import RING_SIZE
+from airflow_coordination.values.status import PartitionStatus
 
 ROW: Final = SimpleNamespace(
     **{field.name: field.column for field in PARTITION_FIELDS}, owner_task="owner_task", owner_try="owner_try"

@@ -2,7 +2,8 @@
 
 from signs import here
 
-from airflow_coordination.spark import Complete, partition_application
+from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark.outcomes import Complete
 
 
 @partition_application

@@ -8,7 +8,8 @@ import time
 from pyspark import InheritableThread
 from signs import here
 
-from airflow_coordination.spark import Complete, partition_application
+from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark.outcomes import Complete
 
 
 def slowly(rows):

@@ -11,7 +11,8 @@ from signs import here
 
 from airflow_coordination.leases.answers import Answer, FusedAnswer
 from airflow_coordination.leases.writes import AcquireNext, End, OwnerWrite, Save
-from airflow_coordination.spark import application, partition_application
+from airflow_coordination.spark import application
+from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.testing.forwarding import ForwardingStore
 

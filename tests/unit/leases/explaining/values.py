@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 
-from airflow_coordination.leases import Block, HeadRecord, Owner, Partition, PartitionStatus
-from airflow_coordination.leases.clock import to_micros
 from airflow_coordination.leases.explaining.facts import SourceFacts
-from airflow_coordination.leases.fence import RING_SIZE
+from airflow_coordination.leases.partition import Partition
+from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.testing.clock import START as NOW
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.fence import RING_SIZE, Owner
+from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import to_micros
 
 HOUR = timedelta(hours=1)
 OWNER = Owner.of_task("worker-1", "my dag", "scheduled__2026-01-01T00:00:00+00:00", "process", 3, 2).text

@@ -7,12 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.waiting import observation
 from airflow_coordination.leases.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
 from airflow_coordination.leases.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
 from airflow_coordination.leases.waiting.observation import Observation
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.simulation.dynamodb.engine import Engine
 
@@ -129,7 +130,7 @@ def test_e4_work_behind_the_front_is_seen_by_its_end(flights, look):
 
 def test_e4_new_partitions_are_no_sign_that_somebody_takes_them(flights, look):
     """E4: also when more urgent ones push the others back."""
-    from airflow_coordination.leases import PartitionIdentifier
+    from airflow_coordination.leases.partition import PartitionIdentifier
 
     flights.create_partitions([f"k{number:03}" for number in range(FRONT)])
     numbers = iter(range(100))

@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
-from airflow_coordination.leases.errors import CoordinationError, ProgressStateError
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.supply import SupplierRun
-from airflow_coordination.sources import KinesisShards, SourceError
-from airflow_coordination.sources.errors import wrapped
+from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.kinesis import supplier as module
+from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError
+from airflow_coordination.values.status import PartitionStatus
 from tests.unit.sources.kinesis.service import BEGIN, Service
 
 HOUR = timedelta(hours=1)

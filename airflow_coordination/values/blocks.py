@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from airflow_coordination.leases.errors import InvalidInputError
-from airflow_coordination.leases.names import check_key
-from airflow_coordination.leases.strict_json import parse
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_key
 
 MAX_BLOCKS_BYTES = 64 * 1024
 MAX_DATASET_BYTES = 255

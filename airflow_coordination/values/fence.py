@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from airflow_coordination.leases.clock import from_micros
-from airflow_coordination.leases.input_errors import InvalidInputError
-from airflow_coordination.leases.status import Outcome, PartitionStatus
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.scrubbing import without_known
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import from_micros
 
 RING_SIZE = 8
 """How many endings a partition remembers: entry ``token mod 8`` (protocol.md, *Words of the wire*)."""
@@ -203,3 +209,64 @@ class Ending:
             PartitionStatus(status),
             int(closed),
         )
+
+
+MAX_BYTES: Final = 512
+"""It is stored with the partition, whose item costs DynamoDB users by the kilobyte."""
+
+
+def details_of(facts: Mapping[str, str | int | None]) -> str | None:
+    """Return the facts as they are stored, without what is unknown; ``None`` when nothing is left.
+
+    What does not fit is left out from the end, and so is what is neither text nor number: nothing depends on it, and no
+    write may fail for it. Known secrets are hidden, because it is shown to everybody who may look (promise X4).
+
+    :param facts: short texts and numbers by name, the most useful first: ``application``, ``url``, ``process``.
+    """
+    plain = {name: value for name, value in facts.items() if isinstance(value, str | int) and value != ""}
+    known = {name: without_known(value) if isinstance(value, str) else value for name, value in plain.items()}
+    while known:
+        text = json.dumps(known, ensure_ascii=True, separators=(",", ":"))
+        if len(text) <= MAX_BYTES:
+            return text
+        known.popitem()
+    return None
+
+
+def facts_of(text: str | None) -> dict[str, Any]:
+    """Return the stored facts; empty when there are none, or something else than an object is stored.
+
+    Other software may have written it: a fact that is neither text nor number is left out, and half a character, which
+    no answer of the board could hold, becomes a question mark.
+    """
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    facts = found if isinstance(found, dict) else {}
+    return {name: _whole(value) for name, value in facts.items() if isinstance(value, str | int)}
+
+
+def _whole(value: str | int) -> str | int:
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_DIGITS: Final = 8
+_STARTED: Final = 19
+"""The place of a process's start in ``/proc/…/stat``, after the name in parentheses: clock ticks since the boot."""
+
+
+def whereabouts(airflow: str | None = None) -> Place:
+    """Return the place of this process. Of a machine that does not say it as Linux does, the process id alone is known.
+
+    :param airflow: the name of the Airflow that it belongs to.
+    """
+    process = os.getpid()
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")  # containers share their machine's boot, but not its process ids
+        boot = hashlib.sha256(f"{_BOOT.read_text().strip()} {namespace}".encode()).hexdigest()[:_DIGITS]
+        started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[_STARTED]
+    except (OSError, IndexError):
+        return Place(airflow, None, str(process))
+    return Place(airflow, boot, f"{process}.{started}")

@@ -29,43 +29,24 @@ Every exception keeps its arguments in ``args``, so that it survives pickling be
 
 from __future__ import annotations
 
-from airflow_coordination.leases.fence import Ending, Fence, Owner
-from airflow_coordination.leases.input_errors import (
-    CoordinationError,
-    InvalidInputError,
-    InvalidKeyError,
-    ParentCycleError,
-    PayloadError,
-    ProgressStateError,
-    SettingsError,
-    UnknownParentError,
-    printable,
-    shown,
-)
+from typing import Final
+
+from airflow_coordination.values.fence import Ending, Fence, Owner
+from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 
 __all__ = [
-    "CoordinationError",
     "DeploymentError",
     "ForkedChildError",
-    "InvalidInputError",
-    "InvalidKeyError",
     "NoProgressError",
     "OutcomeUnknownError",
-    "ParentCycleError",
     "PartitionNotFoundError",
     "PartitionNotOwnedError",
     "PartitionUpdateError",
-    "PayloadError",
-    "ProgressStateError",
     "SchemaVersionError",
-    "SettingsError",
     "StoreMismatchError",
     "StoreSlowError",
     "StoreThrottledError",
     "StoreUnavailableError",
-    "UnknownParentError",
-    "printable",
-    "shown",
 ]
 
 
@@ -283,3 +264,16 @@ class DeploymentError(CoordinationError):
 
     def __str__(self) -> str:
         return f"{self.problem.rstrip('.')}. {self.remedy.rstrip('.')}. No partition is charged with this."
+
+
+ERROR_LENGTH: Final = 200
+
+
+def first_line(error: str | None, otherwise: str) -> str:
+    """Return the first line of a stored error, printable and at most :data:`ERROR_LENGTH` characters long.
+
+    :param otherwise: what to say where there is none.
+    """
+    lines = (error or "").strip().splitlines()
+    first = printable(lines[0] if lines else otherwise)
+    return first if len(first) <= ERROR_LENGTH else f"{first[:ERROR_LENGTH]}…"

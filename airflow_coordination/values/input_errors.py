@@ -1,6 +1,6 @@
 """What is said of bad input, and of any text that comes from outside; the root of all errors.
 
-Everything else of the tree is in :mod:`~airflow_coordination.leases.errors`, from where all are imported.
+Everything else of the tree is in :mod:`~airflow_coordination.values.errors`, from where all are imported.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from airflow_coordination.leases.explaining.wording import first_line
-from airflow_coordination.leases.names import SEPARATOR
+from airflow_coordination.values.errors import first_line
+from airflow_coordination.values.names import SEPARATOR
 
 BRAKE: Final = "the brake"
 """Who has paused a source that has paused itself."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
 
-from airflow_coordination.leases.errors import StoreMismatchError
-from airflow_coordination.leases.names import check_key
+from airflow_coordination.values.errors import StoreMismatchError
+from airflow_coordination.values.names import check_key
 
 _PREFIX: Final = "hint:1"
 LONGEST_HINT: Final = 16_384
