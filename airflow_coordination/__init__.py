@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_coordination.leases.coordinator import SourceCoordinator
     from airflow_coordination.leases.lease import Lease
-    from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
+    from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
     from airflow_coordination.spark.application import partition_application
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.draining import drain

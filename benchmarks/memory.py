@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from statistics import median
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import KEEP, AcquireNext, End, Tenancy
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import KEEP, AcquireNext, End, Tenancy
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus

@@ -9,7 +9,7 @@ from math import inf
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 
 SOURCE, OWNER = "flights", "h/d/r/t/0/1"

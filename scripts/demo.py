@@ -41,7 +41,7 @@ from demo.watch import Watch
 from rich.console import Console
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import CoordinationError
 

@@ -19,8 +19,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
-from airflow_coordination.leases import metrics
-from airflow_coordination.leases.transitions import diagram
+from airflow_coordination.protocol import metrics
+from airflow_coordination.protocol.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
 from airflow_coordination.values import errors
 from airflow_coordination.values.settings import Settings

@@ -22,13 +22,13 @@ from airflow_coordination.board.action_models import (
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.acting import TOLD, as_counted, at_stake, carry_out, each, stamp
 from airflow_coordination.monitoring.selection import AT_ONCE, Filter, Selection
 from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 

@@ -13,8 +13,8 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
 LIFE: Final = 5.0

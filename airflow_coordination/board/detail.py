@@ -22,14 +22,14 @@ from airflow_coordination.board.source_models import (
 )
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
-from airflow_coordination.leases import remedies
-from airflow_coordination.leases.port import PartitionStore, follow_ups_of
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.advice import advise
 from airflow_coordination.monitoring.owners import Holding, owners
 from airflow_coordination.monitoring.parked_errors import grouped
 from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.throughput import Lately, lately
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.names import compose_source, split_source
 from airflow_coordination.values.status import PartitionStatus
 

@@ -11,12 +11,12 @@ from airflow_coordination.board.action_models import PauseDryRunRequest, PauseDr
 from airflow_coordination.board.models import Offer
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import VisibleSource, coordinator_of
-from airflow_coordination.leases import remedies
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.counts import foreseen
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 

@@ -14,14 +14,14 @@ from airflow_coordination.board.source_models import SourceAccounting, Tile, Til
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
-from airflow_coordination.leases import remedies
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.monitoring.timeline import timeline
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import check_key, split_source
 from airflow_coordination.values.settings import Settings
 

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.settings import SECTION
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import split_source
 
 

@@ -13,11 +13,11 @@ from airflow_coordination import stores
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.cli.selection import selected, sentence
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
 from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.input_errors import SettingsError
 
 MANY: Final = 100

@@ -16,7 +16,7 @@ from airflow.utils.cli import suppress_logs_and_warning
 from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.standalone import run, standalone_context
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
 
 _CHAIN: Final = "_AIRFLOW_PROCESS_CONTEXT"

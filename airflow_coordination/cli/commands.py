@@ -23,9 +23,9 @@ from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.shards import print_shards
 from airflow_coordination.cli.workers import print_workers
-from airflow_coordination.leases.writes import Action
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES
+from airflow_coordination.protocol.writes import Action
 
 
 @dataclass(frozen=True)

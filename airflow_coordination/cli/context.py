@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
 
 

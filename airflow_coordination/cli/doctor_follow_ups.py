@@ -7,9 +7,9 @@ from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.follow_ups.telling import told, understood
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.port import follow_ups_of
-from airflow_coordination.leases.remedies import about, shell_of
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.port import follow_ups_of
+from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import split_source

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.manifests import Reference, references, verified
 from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.outputs.storage import read_many
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 
 SAMPLE: Final = 200

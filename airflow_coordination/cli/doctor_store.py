@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import shown

@@ -14,7 +14,7 @@ from airflow_coordination.cli.task_log import last_task_log
 from airflow_coordination.follow_ups.telling import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.protocol.follow_up import FollowUp
 
 _NOTES: Final = 10
 """So many notes of what follows its endings are told."""

@@ -13,7 +13,7 @@ from airflow_coordination.follow_ups.offsets import options_in
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.telling import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.values.input_errors import InvalidInputError
 
 SHOWN = 100

@@ -11,7 +11,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.moving import told_different
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.upkeep import moment_of
-from airflow_coordination.leases.remedies import typed
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.sources.errors import wrapped
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, read_leases
 from airflow_coordination.sources.kinesis.listing import connect, default_client

@@ -13,9 +13,9 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.prometheus import Family, Labels, Sample, rendered
 from airflow_coordination.cli.queries import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import Gauge, gauged
 from airflow_coordination.monitoring.counts import Counts, foreseen
 from airflow_coordination.monitoring.owners import MOST_HELD, held_for
+from airflow_coordination.protocol.metrics import Gauge, gauged
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.names import compose_source
 

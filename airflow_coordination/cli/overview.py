@@ -12,11 +12,11 @@ from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.queries import chosen, registered
 from airflow_coordination.cli.task_log import task_log
 from airflow_coordination.leases.explaining.wording import ahead, holder
-from airflow_coordination.leases.remedies import quoted
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import Holding, owners
 from airflow_coordination.monitoring.sources import SourceSummary, sources
 from airflow_coordination.monitoring.states import by_state
+from airflow_coordination.protocol.remedies import quoted
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_limit, compose_source
 

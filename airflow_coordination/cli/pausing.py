@@ -7,9 +7,9 @@ from argparse import Namespace
 from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import print_rows, say
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.counts import foreseen
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.results import Outlook
 
 
 def pause(context: CommandContext, args: Namespace) -> None:

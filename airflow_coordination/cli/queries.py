@@ -13,14 +13,14 @@ from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_logs
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.records_told import UNREADABLE, records_told
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.remedies import quoted
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import began
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.remedies import quoted
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.names import agreed_prefix, check_limit, split_source

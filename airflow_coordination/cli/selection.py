@@ -6,10 +6,10 @@ from argparse import Namespace
 
 from airflow_coordination.cli.output import working
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.selection import Filter, Selection
 from airflow_coordination.monitoring.states import PARKED
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_key, check_limit

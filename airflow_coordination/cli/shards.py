@@ -9,9 +9,9 @@ from datetime import datetime
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.leases.explaining.wording import span
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.monitoring.states import state_of
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.streams.kinesis import ShardLease, newest_read
 from airflow_coordination.values.input_errors import InvalidInputError
 

@@ -11,7 +11,7 @@ from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, C
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.handover import STORE_VARIABLE
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 

@@ -13,10 +13,10 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import escape
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder, span
-from airflow_coordination.leases.remedies import typed
 from airflow_coordination.monitoring.owners import Holding, Owners, owners
 from airflow_coordination.monitoring.progress import Pace, Progress
 from airflow_coordination.monitoring.throughput import lately
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import compose_source

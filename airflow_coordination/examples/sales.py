@@ -17,9 +17,9 @@ from typing import Any
 
 from airflow.sdk import DAG
 
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sensors.partitions import PartitionsSensor
 
 HERE = Path(__file__).resolve().parent

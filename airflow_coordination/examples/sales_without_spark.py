@@ -20,8 +20,8 @@ from airflow.sdk import DAG, get_current_context, task
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sensors.partitions import PartitionsSensor
 
 HERE = Path(__file__).resolve().parent

@@ -7,15 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError, FollowUpNotAllowedError
 from airflow_coordination.follow_ups.notes import actions_in, forget_file, not_allowed
 from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.protocol import Carried, Place, SourceAction
 from airflow_coordination.follow_ups.rights import NO_RIGHTS, FollowUpRights
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.remedies import typed
 from airflow_coordination.outputs.storage import is_local, parent
+from airflow_coordination.protocol.follow_up import (
+    Carried,
+    FollowUp,
+    FollowUpError,
+    FollowUpNotAllowedError,
+    Place,
+    SourceAction,
+)
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 
 log = logging.getLogger(__name__)

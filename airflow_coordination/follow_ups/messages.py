@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried, Place, texts_in
 from airflow_coordination.follow_ups.sqs import check_queue, refused_deletions, sqs_client
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError, Place, texts_in
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError
 
 GONE: Final = frozenset({"ReceiptHandleIsInvalid", "InvalidParameterValue"})

@@ -10,18 +10,25 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError, FollowUpNotAllowedError
 from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.protocol import SourceAction, Then, listed_actions, no_action
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.follow_ups.visibility import ShowMessages
-from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.storage import delete_file, join, read_bytes, write_bytes
+from airflow_coordination.protocol.follow_up import (
+    MAX_BYTES,
+    FollowUp,
+    FollowUpError,
+    FollowUpNotAllowedError,
+    SourceAction,
+    Then,
+    listed_actions,
+    no_action,
+)
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import SettingsError, printable, shown

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
-from airflow_coordination.follow_ups.protocol import Carried, Place, texts_in
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.file_marks import FileMark, delete_marked, listed_marks, mark_of, marks
 from airflow_coordination.outputs.storage import side_by_side
+from airflow_coordination.protocol.follow_up import Carried, Place, texts_in
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError, printable, shown
 from airflow_coordination.values.names import SEPARATOR
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried, Place
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError, Place
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _SECONDS: Final = 15.0

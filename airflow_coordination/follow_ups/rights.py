@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from airflow_coordination.follow_ups.protocol import Place, texts_in
+from airflow_coordination.protocol.follow_up import Place, texts_in
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _S3: Final = re.compile(r"s3[an]?://", re.ASCII)

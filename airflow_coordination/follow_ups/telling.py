@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.notes import list_in, said_in
-from airflow_coordination.follow_ups.protocol import Place, SourceAction
-from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.outputs.storage import parent
+from airflow_coordination.protocol.follow_up import FollowUp, FollowUpError, Place, SourceAction
 from airflow_coordination.values.input_errors import printable
 
 _NAMED, _SHOWN = 10, 200

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried, Place
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError, Place
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sinks.http_address import check_address
 from airflow_coordination.sinks.http_request import RequestRefusedError, post
 from airflow_coordination.sinks.patience import TransientError, patient

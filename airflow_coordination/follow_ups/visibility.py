@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.messages import GONE, message_of
-from airflow_coordination.follow_ups.protocol import Carried, Place, texts_in
 from airflow_coordination.follow_ups.sqs import check_queue, refused_changes, sqs_client
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError, Place, texts_in
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _LONGEST: Final = timedelta(hours=12)

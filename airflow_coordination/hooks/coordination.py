@@ -26,9 +26,9 @@ from airflow_coordination.hooks.settings import configured_output_root, merge_se
 from airflow_coordination.hooks.single_machine import check_executor
 from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import Metrics
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.remedies import opened_by
+from airflow_coordination.protocol.metrics import Metrics
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.remedies import opened_by
 from airflow_coordination.stores.config import StoreConfig
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import CoordinationError

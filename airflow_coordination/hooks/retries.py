@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryRule
 
-from airflow_coordination.leases.remedies import AIRFLOW, Shell, about
+from airflow_coordination.protocol.remedies import AIRFLOW, Shell, about
 from airflow_coordination.values.errors import (
     DeploymentError,
     PartitionNotFoundError,

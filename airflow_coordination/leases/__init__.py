@@ -5,10 +5,10 @@ from airflow_coordination.leases.explaining.explanation import Explanation, Reas
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import CountingMetrics, Metric, Metrics
-from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
-from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.leases.supply import Supplier, SupplierRun
+from airflow_coordination.protocol.metrics import CountingMetrics, Metric, Metrics
+from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
+from airflow_coordination.protocol.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import (
     DeploymentError,

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.settle import Settler, not_owned
 from airflow_coordination.leases.tenures import Tenures
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import (
     AcquireHinted,
     AcquireNext,
     Adopt,

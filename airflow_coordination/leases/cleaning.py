@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.hierarchy import CLEAN_AFTER, has_begun, may_go
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, has_begun, may_go
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import check_key, check_limit

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.leases.acquisition import after_completion
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.creation import Creation
 from airflow_coordination.leases.ending_requests import (
     CloseRequest,
@@ -16,18 +15,19 @@ from airflow_coordination.leases.ending_requests import (
     FailRequest,
     GiveUpRequest,
 )
-from airflow_coordination.leases.follow_up import check_text
 from airflow_coordination.leases.following_up import FollowingUp
 from airflow_coordination.leases.lag import Lag
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Members
-from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.record_metrics import RecordMetrics
 from airflow_coordination.leases.retention import Retention
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.leases.wanting import Wanting
-from airflow_coordination.leases.writes import End
+from airflow_coordination.protocol.follow_up import check_text
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import End
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.documents import encode_progress

@@ -14,12 +14,7 @@ from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
 from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.hierarchy import waves
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.refreshing import Outdated, Refresh
-from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.supply import (
     SourceView,
     Supplier,
@@ -32,7 +27,12 @@ from airflow_coordination.leases.supply import (
     with_view,
     without_repeats,
 )
-from airflow_coordination.leases.writes import Create, NewPartition
+from airflow_coordination.protocol.hierarchy import waves
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Outdated, Refresh
+from airflow_coordination.protocol.results import Created
+from airflow_coordination.protocol.writes import Create, NewPartition
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import GLOBAL_STATE_KEY, namesakes, split_source
 from airflow_coordination.values.status import PartitionStatus

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import KEEP, End
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import KEEP, End
 from airflow_coordination.values import accounting as accounts
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Fence

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from airflow_coordination.leases.follow_up import FollowUp, Forget, check_text
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.leases.port import follow_ups_of, follows_parking
+from airflow_coordination.protocol.follow_up import FollowUp, Forget, check_text
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.port import follow_ups_of, follows_parking
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_key, storable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from airflow_coordination.leases.metrics import WorkGauge
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.protocol.metrics import WorkGauge
 
 
 class Lag(Participant):

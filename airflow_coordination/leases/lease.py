@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from airflow_coordination.leases.ending_requests import EndRequest
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import ChainWrite
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import ChainWrite
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import ForkedChildError

@@ -19,9 +19,9 @@ from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.tenures import Tenures
-from airflow_coordination.leases.writes import Create, NewPartition
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import Create, NewPartition
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import whole_above_zero

@@ -12,13 +12,13 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
-from airflow_coordination.leases.heads import Read, every_head
 from airflow_coordination.leases.overview import Overview
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pause import Pause
 from airflow_coordination.leases.pausing import Pausing
-from airflow_coordination.leases.remedies import typed
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.pages import Read, every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.names import GLOBAL_STATE_KEY

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.metrics import Metric, gauged
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure, with_ring
-from airflow_coordination.leases.prefixes import page_of
-from airflow_coordination.leases.results import Outlook, Swept
-from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.protocol.metrics import Metric, gauged
+from airflow_coordination.protocol.pages import page_of
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
+from airflow_coordination.protocol.results import Outlook, Swept
+from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint
 from airflow_coordination.values.input_errors import SettingsError

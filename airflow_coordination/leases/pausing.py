@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.pause import OF_THE_SOURCE, Pause
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.leases.port import holds_back, pause_of
-from airflow_coordination.leases.remedies import WHY, quoted, typed
-from airflow_coordination.leases.writes import SetPause
+from airflow_coordination.protocol.pause import OF_THE_SOURCE, Pause
+from airflow_coordination.protocol.port import holds_back, pause_of
+from airflow_coordination.protocol.remedies import WHY, quoted, typed
+from airflow_coordination.protocol.writes import SetPause
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
 from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore, follow_ups_of
-from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.leases.settle import Settler
-from airflow_coordination.leases.transitions import TRANSITIONS, Event
-from airflow_coordination.leases.writes import Act, Action
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
+from airflow_coordination.protocol.remedies import about, shell_of
+from airflow_coordination.protocol.transitions import TRANSITIONS, Event
+from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.names import check_key, storable

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from airflow_coordination.leases.lease import Chain, Lease
-from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.values.accounting import Accounting
 
 _COUNTS: Final[dict[Metric, Callable[[Accounting], int]]] = {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Swept
 from airflow_coordination.leases.settling_in import SettlingIn
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Swept
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.names import check_key, check_limit
 from airflow_coordination.values.status import PartitionStatus

@@ -12,12 +12,12 @@ from datetime import timedelta
 from enum import Enum
 from typing import TypeVar
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Chain
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Action, ChainWrite
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import Action, ChainWrite
 from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionNotFoundError,

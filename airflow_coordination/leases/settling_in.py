@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.moving import Life, Moving, is_fresh
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import PeopleActions
-from airflow_coordination.leases.port import pause_holds_after
-from airflow_coordination.leases.writes import Create, NewPartition, Place
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import pause_holds_after
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import Create, NewPartition, Place
 from airflow_coordination.values.status import UNASSIGNED, PartitionStatus
 
 _SECOND: Final = timedelta(seconds=1)

@@ -10,10 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
-from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.writes import NewPartition
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
+from airflow_coordination.protocol.results import Created
+from airflow_coordination.protocol.writes import NewPartition
 from airflow_coordination.values.documents import decode_object, encode_progress
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError, SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE

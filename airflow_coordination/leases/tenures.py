@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.ending_requests import EndRequest, Tenure
-from airflow_coordination.leases.follow_up import promised
-from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Chain, Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.publication import head_records, may_add
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.settle import Settler, not_owned
-from airflow_coordination.leases.writes import Begin, ChainWrite, End, OnParked, Renew, Save
+from airflow_coordination.protocol.follow_up import promised
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.publication import head_records, may_add
+from airflow_coordination.protocol.results import Answer, HeadRecord
+from airflow_coordination.protocol.writes import Begin, ChainWrite, End, OnParked, Renew, Save
 from airflow_coordination.values import accounting as accounts
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, dump_blocks, merge

@@ -11,10 +11,10 @@ from datetime import timedelta
 
 from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import Ask
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import Ask
 from airflow_coordination.values.times import positive
 
 

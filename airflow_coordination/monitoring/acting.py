@@ -7,12 +7,12 @@ from hashlib import sha256
 from typing import Final, TypeVar
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.people import moved_on
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.transitions import TRANSITIONS, Event
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.transitions import TRANSITIONS, Event
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.status import PartitionStatus

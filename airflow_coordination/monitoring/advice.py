@@ -14,9 +14,9 @@ from math import ceil
 from typing import Final
 
 from airflow_coordination.leases.explaining.wording import counted, holder, span
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.throughput import Lately
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.status import Outcome

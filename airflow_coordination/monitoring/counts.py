@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.fence import Fence, Owner, TaskInstance
 from airflow_coordination.values.names import check_key, check_limit
 from airflow_coordination.values.status import PartitionStatus

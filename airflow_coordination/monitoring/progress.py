@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.rates import Rate, rate_of
+from airflow_coordination.protocol.results import Outlook
 
 WINDOW: Final = timedelta(minutes=5)
 """The rate is that of the newest looks, as far as they go back."""

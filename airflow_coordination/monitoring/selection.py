@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.monitoring.states import BLOCKED, by_state, state_of, wanted
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 
 SAMPLE: Final = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
 PARKED: Final = "PARKED"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.steps import due_at
 from airflow_coordination.monitoring.states import state_of
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.values.status import PartitionStatus
 
 

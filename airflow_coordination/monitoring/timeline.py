@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.monitoring.owners import began
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.values.fence import Fence
 
 

@@ -16,8 +16,8 @@ from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.remedies import typed
 from airflow_coordination.leases.supply import Supplier, check_supplier
+from airflow_coordination.protocol.remedies import typed
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -18,7 +18,7 @@ from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.pause import Pause
+from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.submission.labels import show_partition
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_memory import TaskMemory

@@ -15,10 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.layout import (
     ATTEMPT,
@@ -49,6 +45,10 @@ from airflow_coordination.outputs.storage import (
     unfinished_uploads,
     write_bytes,
 )
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 from airflow_coordination.values.names import was_copied

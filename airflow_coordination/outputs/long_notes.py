@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore, follow_ups_of
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.outputs.markers import Marker, Standing
 from airflow_coordination.outputs.storage import StoredFile, join, list_files
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
 from airflow_coordination.values.fence import Fence
 
 LISTS: Final = "_follow_ups"

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.names import was_copied

@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.values.input_errors import ProgressStateError
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.publication import adds, may_add, of_an_earlier_life
-from airflow_coordination.leases.remedies import about, shell_of
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.outputs.errors import partition_label
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.manifests import Reference, may_follow
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.publication import adds, may_add, of_an_earlier_life
+from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.input_errors import InvalidInputError
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import CountingMetrics
 from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew

@@ -15,7 +15,7 @@ from typing import Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.members import Membership
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.streams.fleet import Fleet, look_at
 from airflow_coordination.streams.shares import LOOKS, Free, wish
 from airflow_coordination.values.fence import Fence

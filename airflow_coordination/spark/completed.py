@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.block_checks import check_published, told_by_footers
 from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.error_text import error_text

@@ -8,7 +8,7 @@ from typing import cast
 
 from airflow_coordination.acknowledgments.errors import MEND_THE_SINK, MORE_TIME, ONCE_MORE, NegativeAcknowledgmentError
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.error_text import error_text

@@ -18,10 +18,10 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.outputs.storage import normal_root
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_crew import BalancedCrew
 from airflow_coordination.spark.crew import Crew

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Created
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
 from airflow_coordination.outputs.exact_text import TextOptions, text_options
 from airflow_coordination.outputs.output_root import usable_root
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Created
 from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
@@ -35,7 +35,7 @@ from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.settings import OnNegative
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.protocol import Then
+    from airflow_coordination.protocol.follow_up import Then
 
 
 class PartitionLease:

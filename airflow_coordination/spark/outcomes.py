@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.follow_ups.protocol import Then, listed_actions
+from airflow_coordination.protocol.follow_up import Then, listed_actions
 from airflow_coordination.values.documents import encode_progress
 from airflow_coordination.values.input_errors import InvalidInputError
 

@@ -10,7 +10,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.error_text import error_text
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.protocol import SourceAction, Then
+    from airflow_coordination.protocol.follow_up import SourceAction, Then
 
 log = logging.getLogger(__name__)
 

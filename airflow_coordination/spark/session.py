@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlparse
 from weakref import WeakKeyDictionary
 
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.outputs.storage import is_local
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.spark import connect, s3a
 from airflow_coordination.values.input_errors import SettingsError
 

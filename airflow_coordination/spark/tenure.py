@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import FollowUp
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Heeds, Lease
 from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.sinks.protocol import SinkNotReadyError
 from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.fork_safety import call_in_this_process
@@ -40,7 +40,7 @@ from airflow_coordination.values.scrubbing import without_secrets
 from airflow_coordination.values.status import Outcome
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.protocol import SourceAction
+    from airflow_coordination.protocol.follow_up import SourceAction
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.results import Outlook
 
 
 class Why(StrEnum):

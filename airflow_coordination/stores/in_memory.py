@@ -10,19 +10,18 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Never
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.follow_up import FollowUp, Forget
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.leases.hierarchy import unfinished
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import AUDITED
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.rules import ACQUIRE, RECLAIM, RULES
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.follow_up import FollowUp, Forget
+from airflow_coordination.protocol.hierarchy import unfinished
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import AUDITED
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
+from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
+from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
     Create,

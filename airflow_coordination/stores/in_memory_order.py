@@ -12,8 +12,8 @@ from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.steps import due_at
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.values.status import PartitionStatus, Rank
 from airflow_coordination.values.times import to_micros
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.steps import due_at
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.values.status import PartitionStatus
 
 

@@ -11,14 +11,15 @@ from functools import singledispatchmethod
 from itertools import chain
 from typing import Any, Final
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.follow_up import FollowUp, Forget, of_parked
-from airflow_coordination.leases.hierarchy import status_in
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure, Remembered, ended_by
-from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import (
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
+from airflow_coordination.protocol.hierarchy import status_in
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure, Remembered, ended_by
+from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
+from airflow_coordination.protocol.publication import retracted
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.side_writes import (
     Audit,
     CountFailure,
     EmptyHeads,
@@ -30,8 +31,7 @@ from airflow_coordination.leases.records import (
     of_forgetting,
     of_pause,
 )
-from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.writes import ReleaseChild, SetPause
+from airflow_coordination.protocol.writes import ReleaseChild, SetPause
 from airflow_coordination.stores.in_memory_order import AcquisitionOrder
 from airflow_coordination.values.failing import MOST_COUNTED, Failing
 from airflow_coordination.values.status import PartitionStatus

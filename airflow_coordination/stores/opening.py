@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.addresses import public_address
 from airflow_coordination.stores.config import StoreConfig, parse_config
 from airflow_coordination.stores.registry import registered_opener, scheme_of

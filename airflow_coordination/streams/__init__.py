@@ -5,7 +5,7 @@ becomes of a shard that is read, ``shares`` and ``wish`` who should hold how man
 say. ``deaggregate`` takes records of the Kinesis Producer Library apart, a ``Checkpoint`` is how far a shard is read.
 """
 
-from airflow_coordination.leases.hierarchy import CLEAN_AFTER, may_go
+from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.aggregation import UserRecord, deaggregate
 from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.coverage import CONFIDENCE, Findings, holes, look

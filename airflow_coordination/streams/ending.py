@@ -1,7 +1,7 @@
 """What is done when a shard has been read to its end.
 
 When its finished lease may go is said with parents and children of every kind:
-:mod:`~airflow_coordination.leases.hierarchy`.
+:mod:`~airflow_coordination.protocol.hierarchy`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airflow_coordination.leases.hierarchy import CLEAN_AFTER, may_go
+from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.plan import NewLease
 from airflow_coordination.streams.position import TRIM_HORIZON, Position
 from airflow_coordination.streams.shard import Shard, by_id

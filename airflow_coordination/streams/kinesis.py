@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.streams.plan import NewLease
 from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
 from airflow_coordination.streams.shard import HashRange, Shard

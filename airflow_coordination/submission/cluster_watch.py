@@ -9,7 +9,7 @@ from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.submission.tenure_book import has_begun, is_of_task
 from airflow_coordination.submission.watch import DRIVER_GOES_ON, Watch
 from airflow_coordination.values.errors import PartitionNotOwnedError

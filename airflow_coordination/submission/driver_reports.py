@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import Metric, WorkGauge, full_name
 from airflow_coordination.links.spark_ui import SparkUILink
+from airflow_coordination.protocol.metrics import Metric, WorkGauge, full_name
 from airflow_coordination.submission.labels import Label
 from airflow_coordination.submission.report_parsing import BadReportError, read_report
 from airflow_coordination.submission.tenure_book import has_begun, is_of_task

@@ -9,8 +9,8 @@ from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.remedies import Shell, shell_of, typed
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import is_of_task

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.submission.cluster_driver import ClusterDriver
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.tenure_book import has_begun

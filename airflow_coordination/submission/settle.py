@@ -11,8 +11,8 @@ from airflow.sdk.log import redact  # type: ignore[attr-defined]
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.remedies import shell_of
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.remedies import shell_of
 from airflow_coordination.submission.tenure_book import TenureBook, has_begun, is_of_task
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Ending, Fence

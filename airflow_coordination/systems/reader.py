@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Created
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Created
 from airflow_coordination.values.input_errors import CoordinationError
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TypeVar
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 

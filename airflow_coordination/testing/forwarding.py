@@ -6,21 +6,20 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.follow_up import FollowUp, Forget
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.port import (
+from airflow_coordination.protocol.follow_up import FollowUp, Forget
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import (
     PartitionStore,
     counts_failures,
     follows_parking,
     holds_back,
     pause_holds_after,
 )
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.results import Created, HeadRecord, Outlook, Swept
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
+from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
     Create,

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.fields import HEAD_FIELDS, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.leases.supply import check_state
+from airflow_coordination.protocol.fields import HEAD_FIELDS, PARTITION_FIELDS, Field, Kind
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import Accounts
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, dump_blocks
 from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, decode_progress, parse

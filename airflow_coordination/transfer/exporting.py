@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.remedies import typed
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from airflow_coordination.leases.fields import HEAD_FIELDS, MOVED, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.fields import HEAD_FIELDS, MOVED, PARTITION_FIELDS, Field, Kind
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.transfer.checking import check_heading
 from airflow_coordination.values.blocks import dump_blocks, load_blocks
 from airflow_coordination.values.documents import parse

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.outcomes import Complete

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 
 STYLES = {

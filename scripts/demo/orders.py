@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.streams.kinesis import ShardLease
 from airflow_coordination.values.status import PartitionStatus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 from demo.accident import Accident
 from demo.data import MONTHS

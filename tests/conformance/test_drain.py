@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.status import PartitionStatus
 

@@ -15,7 +15,7 @@ import yaml
 
 from airflow_coordination.cli.metrics import FAMILIES, OLD_PARTITIONS, PREFIX, SOURCE, STATE, STATES
 from airflow_coordination.cli.standalone import parser
-from airflow_coordination.leases.metrics import Gauge, Metric, full_name
+from airflow_coordination.protocol.metrics import Gauge, Metric, full_name
 from tests.docs.pages import ROOT
 
 OPERATE = ROOT / "docs/operate"

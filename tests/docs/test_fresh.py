@@ -11,8 +11,8 @@ import airflow_coordination.outputs
 import airflow_coordination.sources
 import airflow_coordination.spark
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.protocol.follow_up import FollowUpError
+from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.streams.lineage import InconsistentListingError
 from airflow_coordination.values.input_errors import CoordinationError
 from scripts.docs_build import python

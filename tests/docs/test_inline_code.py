@@ -13,8 +13,8 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.attempts import OpenBlock
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches
 from airflow_coordination.spark.lease import PartitionLease
 from tests.docs.pages import PAGES, label

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import End, Save
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import End, Save
 from airflow_coordination.values.fence import Fence
 from tests.model.messages import KEY, SOURCE
 from tests.model.replay import Replay

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Begin, ChainWrite, Save
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Begin, ChainWrite, Save
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError

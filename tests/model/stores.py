@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.dynamodb.options import SHORTEST_TTL, DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from airflow_coordination.leases import rules
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rule import Rule
-from airflow_coordination.leases.transitions import Event, allowed
-from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.protocol import rules
+from airflow_coordination.protocol.algebra import Rule
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.transitions import Event, allowed
+from airflow_coordination.protocol.writes import KEEP, Action
 from airflow_coordination.values.status import ASSIGNED, Outcome
 from tests.mutants.catalogue import AS_IT_IS
 from tests.mutants.mutant import RULE

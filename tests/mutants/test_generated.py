@@ -6,9 +6,8 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from airflow_coordination.leases import rules
-from airflow_coordination.leases.algebra import PLAIN
-from airflow_coordination.leases.rule import Rule
+from airflow_coordination.protocol import rules
+from airflow_coordination.protocol.algebra import PLAIN, Rule
 from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.generated import Broken, all_breaches, cases, modules_of_the_table
 from tests.mutants.selection import GENERATED, kinds

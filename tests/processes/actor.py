@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.history.counted import CountedCoordinator
 from airflow_coordination.testing.history.log import FileLog

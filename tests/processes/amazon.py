@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import boto3
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.dynamodb.client import CONFIG
 from airflow_coordination.stores.dynamodb.options import options_of
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import StoreThrottledError
 

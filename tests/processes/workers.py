@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.values.fence import Fence
 from tests.processes.actor import READY, Actor, ProcessSpec, address, key_of
 from tests.simulation.behaviour import EXPECTED

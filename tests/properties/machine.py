@@ -15,15 +15,14 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.follow_up import of_parked, promised
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.transitions import TRANSITIONS, Event, State
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.follow_up import of_parked, promised
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import Answer, Outlook
+from airflow_coordination.protocol.transitions import TRANSITIONS, Event, State
+from airflow_coordination.protocol.writes import (
     KEEP,
     AcquireHinted,
     AcquireNext,

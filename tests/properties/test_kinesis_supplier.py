@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.kinesis import supplier as module
 from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.shard_ending import create_children

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from unittest.mock import patch
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import children, creating, sweeping
 from airflow_coordination.stores.opening import open_store

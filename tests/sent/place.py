@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Create
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Create
 from airflow_coordination.testing.clock import FakeClock
 from tests.sent.walk import Counted
 

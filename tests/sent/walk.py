@@ -13,8 +13,8 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.blocks import Block

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.testing.history.recorder import RecordedCoordinator
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.blocks import Block, Mode

@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.history.operations import Kind, Told
 from airflow_coordination.values.fence import Fence
 from tests.simulation.behaviour import EXPECTED, Behaviour, bring_to_an_end

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from unittest.mock import patch
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN

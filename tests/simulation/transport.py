@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import (
     OutcomeUnknownError,

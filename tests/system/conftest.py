@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from tests.engines.postgres import fresh_database
 from tests.system.events import EVENTS

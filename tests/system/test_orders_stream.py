@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus

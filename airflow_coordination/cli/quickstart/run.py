@@ -18,7 +18,7 @@ from airflow_coordination.cli.quickstart.airflow_api import AirflowApi
 from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.names import compose_source

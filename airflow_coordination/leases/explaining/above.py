@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 
 MOST_ABOVE: Final = 20
 """So many partitions above one are read, its parents first."""

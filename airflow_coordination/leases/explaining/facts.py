@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.leases.explaining.above import above
-from airflow_coordination.leases.follow_up import FORGET
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.port import PartitionStore, follow_ups_of, keeps_history, pause_of
-from airflow_coordination.leases.remedies import AIRFLOW, Shell, shell_of
-from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.follow_up import FORGET
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
+from airflow_coordination.protocol.port import PartitionStore, follow_ups_of, keeps_history, pause_of
+from airflow_coordination.protocol.remedies import AIRFLOW, Shell, shell_of
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.names import split_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
@@ -70,7 +70,7 @@ class Signs:
 class PersonsAct:
     """What a person did to a partition last.
 
-    :param action: what was done, in the words of :class:`~airflow_coordination.leases.writes.Action`.
+    :param action: what was done, in the words of :class:`~airflow_coordination.protocol.writes.Action`.
     :param by: who did it.
     :param why: what they said.
     :param at: when, by the store's clock.

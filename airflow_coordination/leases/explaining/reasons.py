@@ -11,18 +11,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from airflow_coordination.leases import remedies
-from airflow_coordination.leases.algebra import PLAIN
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
 from airflow_coordination.leases.explaining.parents import blocked
 from airflow_coordination.leases.explaining.records_told import records_told
 from airflow_coordination.leases.explaining.undelivered import told
 from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rule import phantom
-from airflow_coordination.leases.steps import reclaim
-from airflow_coordination.leases.writes import Action, Sweep
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.algebra import PLAIN, phantom
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.steps import reclaim
+from airflow_coordination.protocol.writes import Action, Sweep
 from airflow_coordination.values.fence import Ending
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.status import Outcome, PartitionStatus

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Self
 
-from airflow_coordination.leases.results import Outlook, Swept
+from airflow_coordination.protocol.results import Outlook, Swept
 
 IDLE_LOOKS: Final = 3
 """So many looks after the first one must see that nobody has taken anything."""

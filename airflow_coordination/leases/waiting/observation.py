@@ -9,10 +9,10 @@ from threading import Lock
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.remedies import typed
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.leases.waiting.parked import NAMED_KEYS, named
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.hints import decode_hint
 
 _PAGE: Final = 1000

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.remedies import typed
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.errors import first_line
 from airflow_coordination.values.input_errors import shown
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.values.input_errors import InvalidInputError

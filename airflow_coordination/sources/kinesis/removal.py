@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import SourceView, partitions_of
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.kinesis.memory import Memory
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.status import PartitionStatus

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.kinesis.listing import connect, find, list_shards
 from airflow_coordination.sources.kinesis.memory import Memory

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from airflow_coordination.leases.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.sources.kinesis.listing import Listed
 from airflow_coordination.sources.kinesis.memory import Memory, StreamMemory
 from airflow_coordination.streams.coverage import holes, look

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, Sentinel
 from airflow_coordination.sources.kinesis.listing import find, list_shards

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.follow_ups.objects import group_digest
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import SourceView, partitions_of
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.objects.listing import Listing
 from airflow_coordination.sources.objects.scan import LISTING
 from airflow_coordination.sources.planned_pass import remembered

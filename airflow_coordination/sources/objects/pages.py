@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping, Planner, identifier

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.grouping import Grouping
 from airflow_coordination.sources.objects.late import Late

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.values.input_errors import ProgressStateError
 from airflow_coordination.values.names import SEPARATOR, encode_part
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
 from airflow_coordination.sources.schedule import Schedule, moment, written

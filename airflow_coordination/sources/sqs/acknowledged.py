@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.leases.supply import SourceView, Supplied
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.sqs.queue import MessageQueue
 from airflow_coordination.sources.sqs.reading import Notification, Wanted, batches
 from airflow_coordination.values.input_errors import InvalidInputError

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sources.objects.listing import StoredObject
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.names import SEPARATOR, encode_part

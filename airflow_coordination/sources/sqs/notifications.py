@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.sqs import check_queue
-from airflow_coordination.leases.partition import Checkpoint
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.objects.s3 import SCHEMES
 from airflow_coordination.sources.objects.selection import Selection, texts
 from airflow_coordination.sources.sqs.acknowledged import AcknowledgedNotifications

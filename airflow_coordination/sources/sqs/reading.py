@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sources.left_out import LeftOut
 from airflow_coordination.sources.objects.selection import Selection
 from airflow_coordination.sources.sqs.events import NewObject, read

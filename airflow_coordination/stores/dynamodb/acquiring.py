@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Final
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import AcquireHinted, AcquireNext, Retake, Steal, Tenancy
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import AcquireHinted, AcquireNext, Retake, Steal, Tenancy
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_coordination.leases.follow_up import FollowUp, Forget
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.follow_up import FollowUp, Forget
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.dynamodb import follow_ups, heads, records
 from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.forgetting import forget_follow_up

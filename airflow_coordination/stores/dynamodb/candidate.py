@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED, REOPENED, parse_instant, parse_place
 from airflow_coordination.values.status import PartitionStatus, Rank

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rule import Changes, held
-from airflow_coordination.leases.rules import (
+from airflow_coordination.protocol.algebra import Changes, held
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.rules import (
     ACQUIRE_AS_SEEN,
     ADOPT,
     ASK,
@@ -28,7 +28,7 @@ from airflow_coordination.leases.rules import (
     RULES,
     STEAL,
 )
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.writes import (
     AcquireHinted,
     Adopt,
     Ask,

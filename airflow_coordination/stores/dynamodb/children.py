@@ -17,11 +17,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.hierarchy import status_in
-from airflow_coordination.leases.parents import dump_keys
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import ReleaseChild
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.hierarchy import status_in
+from airflow_coordination.protocol.partition import Partition, dump_keys
+from airflow_coordination.protocol.writes import ReleaseChild
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment

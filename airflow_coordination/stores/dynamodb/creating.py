@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from boto3.dynamodb.conditions import Attr
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.hierarchy import status_in, unfinished
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Created
 from airflow_coordination.leases.supply import without_repeats
-from airflow_coordination.leases.writes import Create, NewPartition
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.hierarchy import status_in, unfinished
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Created
+from airflow_coordination.protocol.writes import Create, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.children import edge, stamp, still_finished

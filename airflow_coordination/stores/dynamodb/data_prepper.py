@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.index_keys import parse_instant
 from airflow_coordination.values.input_errors import InvalidKeyError, shown

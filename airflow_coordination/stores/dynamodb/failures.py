@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.records import CountFailure, ForgetFailures, of_result
-from airflow_coordination.leases.writes import End
+from airflow_coordination.protocol.side_writes import CountFailure, ForgetFailures, of_result
+from airflow_coordination.protocol.writes import End
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import update
 from airflow_coordination.stores.dynamodb.items import VERSION, Item

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.fields import FOLLOW_UP_FIELDS
-from airflow_coordination.leases.follow_up import FollowUp
+from airflow_coordination.protocol.fields import FOLLOW_UP_FIELDS
+from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from boto3.dynamodb.conditions import Attr
 
-from airflow_coordination.leases.follow_up import Forget
-from airflow_coordination.leases.records import of_forgetting
+from airflow_coordination.protocol.follow_up import Forget
+from airflow_coordination.protocol.side_writes import of_forgetting
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import delete
 from airflow_coordination.stores.dynamodb.follow_ups import note_key

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
-from airflow_coordination.leases.fields import HEAD_FIELDS, Field, Kind
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.fields import HEAD_FIELDS, Field, Kind
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, whole_item

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure, ended_by
-from airflow_coordination.leases.past_tenure import Remembered as Row
-from airflow_coordination.leases.records import Record, TenureEnded
-from airflow_coordination.leases.rules import END
-from airflow_coordination.leases.writes import Adopt, Begin, End
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure, ended_by
+from airflow_coordination.protocol.past_tenure import Remembered as Row
+from airflow_coordination.protocol.rules import END
+from airflow_coordination.protocol.side_writes import Record, TenureEnded
+from airflow_coordination.protocol.writes import Adopt, Begin, End
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put, query

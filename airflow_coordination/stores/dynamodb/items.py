@@ -12,10 +12,9 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from airflow_coordination.leases.fields import PARTITION_FIELDS, Field, Kind
-from airflow_coordination.leases.parents import dump_keys, load_keys
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.steps import due_at
+from airflow_coordination.protocol.fields import PARTITION_FIELDS, Field, Kind
+from airflow_coordination.protocol.partition import Partition, dump_keys, load_keys
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.dynamodb.index_keys import (
     blocked,
     combination,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from airflow_coordination.leases.writes import KEEP, ChainWrite, End, Save
+from airflow_coordination.protocol.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.items import (
     ACCOUNTING,

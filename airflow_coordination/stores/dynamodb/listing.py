@@ -12,7 +12,7 @@ from typing import Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import query

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from boto3.dynamodb.conditions import Key
 
-from airflow_coordination.leases.results import Outlook
-from airflow_coordination.leases.steps import due_at
+from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE

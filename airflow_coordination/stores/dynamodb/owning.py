@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from functools import singledispatchmethod
 from typing import Any, Final
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.rules import END
-from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import Adopt, Ask, Begin, End, FencedWrite, OnParked, Renew, Save
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.rules import END
+from airflow_coordination.protocol.steps import waited_for
+from airflow_coordination.protocol.writes import Adopt, Ask, Begin, End, FencedWrite, OnParked, Renew, Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it

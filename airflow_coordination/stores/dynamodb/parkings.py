@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from airflow_coordination.leases.follow_up import FollowUp, of_parked
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import FollowUp, of_parked
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed, whole_item

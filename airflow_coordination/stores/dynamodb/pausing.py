@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.answers import PauseAnswer
-from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.records import of_pause
-from airflow_coordination.leases.writes import SetPause
+from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
+from airflow_coordination.protocol.results import PauseAnswer
+from airflow_coordination.protocol.side_writes import of_pause
+from airflow_coordination.protocol.writes import SetPause
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed

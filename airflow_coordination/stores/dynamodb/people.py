@@ -7,11 +7,11 @@ from typing import Final
 
 from boto3.dynamodb.conditions import Attr
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.rules import ACT, PLACE
-from airflow_coordination.leases.writes import Act, Place
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.rules import ACT, PLACE
+from airflow_coordination.protocol.writes import Act, Place
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.changes import Change

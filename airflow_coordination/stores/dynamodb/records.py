@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.port import AUDITED
-from airflow_coordination.leases.publication import retracted
-from airflow_coordination.leases.records import (
+from airflow_coordination.protocol.port import AUDITED
+from airflow_coordination.protocol.publication import retracted
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.side_writes import (
     Audit,
     CountFailure,
     EmptyHeads,
@@ -21,7 +22,6 @@ from airflow_coordination.leases.records import (
     Record,
     TenureEnded,
 )
-from airflow_coordination.leases.results import HeadRecord
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query
 from airflow_coordination.stores.dynamodb.follow_ups import follow_up_item

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Key
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.results import Created, Outlook, Swept
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, Outlook, PauseAnswer, Swept
+from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
     Create,

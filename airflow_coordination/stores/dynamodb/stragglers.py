@@ -13,8 +13,8 @@ from typing import Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.leases.hierarchy import status_in
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.hierarchy import status_in
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.children import Children

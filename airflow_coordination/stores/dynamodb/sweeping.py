@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.results import Swept
+from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb.candidate import Candidate

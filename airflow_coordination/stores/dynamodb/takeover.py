@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.settle import Attempts
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over

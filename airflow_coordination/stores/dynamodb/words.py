@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Not
 
-from airflow_coordination.leases.algebra import Condition, Plain, Value, ring_entry
+from airflow_coordination.protocol.algebra import Condition, Plain, Value, ring_entry
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Path, Sum
 from airflow_coordination.values.fence import RING_SIZE

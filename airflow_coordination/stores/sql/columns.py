@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
-from airflow_coordination.leases.fields import (
+from airflow_coordination.protocol.fields import (
     FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
     HEAD_KEY,
@@ -25,12 +25,11 @@ from airflow_coordination.leases.fields import (
     Field,
     Kind,
 )
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.parents import load_keys
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition, load_keys
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import load_blocks
 from airflow_coordination.values.failing import MARK_LENGTH, Failing
 from airflow_coordination.values.fence import RING_SIZE

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 
 SECONDS: Final = 2.0
 FROM_THE_BEGINNING: Final = (-(2**31), -1)

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from functools import singledispatch
 from typing import Any, Final
 
-from airflow_coordination.leases.algebra import ring_entry
-from airflow_coordination.leases.fields import MOVED, Kind
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import (
+from airflow_coordination.protocol.algebra import ring_entry
+from airflow_coordination.protocol.fields import MOVED, Kind
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.side_writes import (
     Audit,
     CountFailure,
     EmptyHeads,
@@ -21,9 +23,7 @@ from airflow_coordination.leases.records import (
     Record,
     TenureEnded,
 )
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.writes import (
     KEEP,
     AcquireNext,
     Act,

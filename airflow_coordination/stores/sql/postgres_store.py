@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer
-from airflow_coordination.leases.parents import dump_keys
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import Record
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition, Sweep
+from airflow_coordination.protocol.partition import Partition, dump_keys
+from airflow_coordination.protocol.results import Answer, FusedAnswer, Swept
+from airflow_coordination.protocol.side_writes import Record
+from airflow_coordination.protocol.steps import waited_for
+from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.arrays import of_numbers, of_texts

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.pause import NEVER_PAUSED, Pause
-from airflow_coordination.leases.port import AUDITED
-from airflow_coordination.leases.results import HeadRecord, Outlook
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
+from airflow_coordination.protocol.port import AUDITED
+from airflow_coordination.protocol.results import HeadRecord, Outlook
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.schema_version import StoreFacts
 from airflow_coordination.stores.sql.columns import (

@@ -7,13 +7,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer
-from airflow_coordination.leases.hierarchy import unfinished
-from airflow_coordination.leases.parents import dump_keys
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import ForgetFailures, TenureEnded
-from airflow_coordination.leases.steps import waited_for
-from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition
+from airflow_coordination.protocol.hierarchy import unfinished
+from airflow_coordination.protocol.partition import Partition, dump_keys
+from airflow_coordination.protocol.results import Answer, FusedAnswer
+from airflow_coordination.protocol.side_writes import ForgetFailures, TenureEnded
+from airflow_coordination.protocol.steps import waited_for
+from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import parameters as given
 from airflow_coordination.stores.sql.columns import partition_of

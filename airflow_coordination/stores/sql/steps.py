@@ -6,12 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_coordination.leases.follow_up import Forget
-from airflow_coordination.leases.people_rules import GOES
-from airflow_coordination.leases.records import Record, of_forgetting, of_pause
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, ACT, END, PLACE, RECLAIM, REFRESH, RETAKE, STEAL
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.follow_up import Forget
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.rules import (
+    ACQUIRE,
+    ACQUIRE_AS_SEEN,
+    ACT,
+    END,
+    GOES,
+    PLACE,
+    RECLAIM,
+    REFRESH,
+    RETAKE,
+    STEAL,
+)
+from airflow_coordination.protocol.side_writes import Record, of_forgetting, of_pause
+from airflow_coordination.protocol.writes import (
     KEEP,
     AcquireNext,
     Act,

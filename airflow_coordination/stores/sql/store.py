@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer, PauseAnswer
-from airflow_coordination.leases.follow_up import FollowUp, Forget
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.records import TenureEnded
-from airflow_coordination.leases.refreshing import Outdated, Refresh
-from airflow_coordination.leases.results import Created, Swept
-from airflow_coordination.leases.steps import possible, waited_for
 from airflow_coordination.leases.supply import without_repeats
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.follow_up import FollowUp, Forget
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Outdated, Refresh
+from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, PauseAnswer, Swept
+from airflow_coordination.protocol.side_writes import TenureEnded
+from airflow_coordination.protocol.steps import possible, waited_for
+from airflow_coordination.protocol.writes import (
     AcquireHinted,
     AcquireNext,
     Act,

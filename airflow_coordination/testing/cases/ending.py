@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from airflow_coordination.leases.hierarchy import CLEAN_AFTER, may_go
+from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.ending import at_shard_end
 from airflow_coordination.streams.shard import Shard
 from airflow_coordination.testing.cases.reading import Fields, refuse

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench
 from airflow_coordination.values.accounting import Accounting, Accounts, AddedUp, SinkCounts, flat

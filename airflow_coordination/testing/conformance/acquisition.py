@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.writes import AcquireHinted, Action
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.writes import AcquireHinted, Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore, counts_failures, pause_holds_after
-from airflow_coordination.leases.writes import AcquireNext, End
+from airflow_coordination.protocol.port import PartitionStore, counts_failures, pause_holds_after
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import AcquireNext, End
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.concurrency import at_once
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner

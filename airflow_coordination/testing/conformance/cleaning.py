@@ -12,9 +12,9 @@ import pytest
 
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.hierarchy import CLEAN_AFTER
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.hierarchy import CLEAN_AFTER
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.hierarchy import child, family
 from airflow_coordination.testing.conformance.lost_answers import LOST

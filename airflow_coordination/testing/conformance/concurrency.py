@@ -12,10 +12,9 @@ from typing import ClassVar, TypeVar
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer, Swept
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.workbench import Workbench, block, fence, head
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

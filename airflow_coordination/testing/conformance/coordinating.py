@@ -12,10 +12,10 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Swept
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, owner
 from airflow_coordination.values.errors import (

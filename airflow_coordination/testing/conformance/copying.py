@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.accounting import LARGE, close_anew, counted, saved, totals
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.endings import ENDINGS

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.results import Created
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.status import PartitionStatus, Rank

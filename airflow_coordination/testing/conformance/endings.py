@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import KEEP, Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence, owner
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.status import Outcome, PartitionStatus, Rank

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import follows_parking
-from airflow_coordination.leases.writes import AcquireHinted, Action
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import follows_parking
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import AcquireHinted, Action
 from airflow_coordination.testing.conformance.parking import saying
 from airflow_coordination.testing.conformance.stages import (
     LONG,

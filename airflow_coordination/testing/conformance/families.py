@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.hierarchy import blocked, child, family
 from airflow_coordination.testing.conformance.lost_answers import LOST

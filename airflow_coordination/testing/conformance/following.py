@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import AcquireNext, Action, End
+from airflow_coordination.protocol.follow_up import MAX_BYTES, FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import AcquireNext, Action, End
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence, head
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.writes import AcquireNext
+from airflow_coordination.protocol.writes import AcquireNext
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head
 from airflow_coordination.values.status import PartitionStatus
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head, without_time
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

@@ -11,8 +11,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinating import Coordinators
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
 from airflow_coordination.values.input_errors import ParentCycleError, UnknownParentError

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.results import Created
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.results import Created
 from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
 from airflow_coordination.values.status import PartitionStatus
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.accounting import Keeping
 from airflow_coordination.testing.conformance.acquisition import Acquisition

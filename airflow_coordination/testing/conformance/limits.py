@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Swept
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, owner

@@ -12,8 +12,8 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired, rows
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, block, owner

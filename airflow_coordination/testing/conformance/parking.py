@@ -12,10 +12,10 @@ from typing import Any, Final
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import MAX_BYTES, FollowUp, Forget, promised
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.port import follows_parking
-from airflow_coordination.leases.writes import KEEP, Action, End, OnParked, Place
+from airflow_coordination.protocol.follow_up import MAX_BYTES, FollowUp, Forget, promised
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import follows_parking
+from airflow_coordination.protocol.writes import KEEP, Action, End, OnParked, Place
 from airflow_coordination.testing.conformance.following import completed, noted
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
 from airflow_coordination.values.errors import PartitionNotOwnedError, PartitionUpdateError

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import CountingMetrics, Metric, full_name
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.pause import NEVER_PAUSED, OF_THE_SOURCE
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import AcquireNext, Action, SetPause
+from airflow_coordination.protocol.metrics import CountingMetrics, Metric, full_name
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import AcquireNext, Action, SetPause
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

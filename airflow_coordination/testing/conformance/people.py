@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.transitions import TRANSITIONS, Event
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.transitions import TRANSITIONS, Event
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence
 from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 

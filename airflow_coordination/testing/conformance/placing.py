@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import AcquireNext, Action, NewPartition, Place
+from airflow_coordination.protocol.fields import MOVED
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import AcquireNext, Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.conformance.accounting import LARGE
 from airflow_coordination.testing.conformance.stages import tenancy

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.refreshing import Outdated, Refresh
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.refreshing import Outdated, Refresh
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.stages import totals
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench
 

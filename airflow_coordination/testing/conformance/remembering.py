@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import pytest
 
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, fence, owner
 from airflow_coordination.testing.history.past_tenures import unremembered

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, SOURCE, Workbench, block, head, owner
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import PartitionUpdateError

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.writes import AcquireNext, Action, Tenancy
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.writes import AcquireNext, Action, Tenancy
 from airflow_coordination.testing.conformance.parking import say
 from airflow_coordination.testing.conformance.workbench import TIMEOUT, Workbench, block, owner
 from airflow_coordination.values.accounting import Accounting, Accounts

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import Swept
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Swept
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench, fence
 from airflow_coordination.values.status import PartitionStatus, Rank
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, fence, owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.answers import Answer
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
-from airflow_coordination.leases.results import Created, HeadRecord, Swept
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
+from airflow_coordination.protocol.writes import (
     KEEP,
     AcquireHinted,
     AcquireNext,

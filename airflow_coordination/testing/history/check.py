@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_coordination.leases.metrics import Metric
 from airflow_coordination.leases.settle import FORGOTTEN
+from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.testing.history.families import acquired_early
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model

@@ -9,7 +9,7 @@ from typing import ClassVar
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import CountingMetrics, Metric
+from airflow_coordination.protocol.metrics import CountingMetrics, Metric
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.input_errors import CoordinationError
 

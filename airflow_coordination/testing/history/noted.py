@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.history.operations import Operation, Told
 
 _ALL = 1_000_000

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.heads import every_head
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.pause import Pause
-from airflow_coordination.leases.results import Created, Outlook, Swept
 from airflow_coordination.leases.supply import FunctionOfState, Supplied, SupplierRun, identified
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.results import Created, Outlook, Swept
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
 from airflow_coordination.values.accounting import Accounting, flat

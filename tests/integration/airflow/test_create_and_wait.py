@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus

@@ -19,7 +19,7 @@ JOB = """
 
 def supplier(state):
     state["last"] = 2
-    from airflow_coordination.leases.partition import PartitionIdentifier
+    from airflow_coordination.protocol.partition import PartitionIdentifier
 
     return [PartitionIdentifier(f"part-{i}", payload={"from": 10 * i}) for i in range(2)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.engines.ports import free_ports
 from tests.integration.airflow.one_try import next_try

@@ -111,7 +111,7 @@ def process(tmp_path, monkeypatch, run_dag):
 
 
 def create(coordinator):
-    from airflow_coordination.leases.partition import PartitionIdentifier
+    from airflow_coordination.protocol.partition import PartitionIdentifier
 
     coordinator.create_partitions([PartitionIdentifier("k", payload={"from": 0})])
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board import counting
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from tests.integration.board.auth_managers import OPEN_DAG, SIMPLE, TEAM_DAG, Tokens, users_of
 
 __all__ = ["OPEN_DAG", "OURS", "TEAM_DAG"]

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.remedies import AIRFLOW, command
+from airflow_coordination.protocol.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
 from airflow_coordination.values.blocks import Block

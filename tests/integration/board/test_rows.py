@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from tests.engines.postgres import fresh_database
 from tests.integration.board.conftest import OPEN_DAG, OURS
 from tests.integration.stores.filling import SOURCE, fill

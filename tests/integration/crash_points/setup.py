@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.status import PartitionStatus

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups.protocol import Place
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.follow_up import Place
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.sinks.protocol import SinkNotReadyError
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.spark.completed import read_completed

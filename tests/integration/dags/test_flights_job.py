@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store

@@ -18,8 +18,8 @@ from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.steps import due_at
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash

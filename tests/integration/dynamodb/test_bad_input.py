@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import Metric, full_name
+from airflow_coordination.protocol.metrics import Metric, full_name
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.dynamodb.table import Layout, write_facts

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.results import Swept
+from airflow_coordination.protocol.results import Swept
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.iam import Role

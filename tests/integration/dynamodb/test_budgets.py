@@ -18,8 +18,8 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.monitoring.owners import owners
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.fleet import look_at

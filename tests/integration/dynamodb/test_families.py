@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import looking
 from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE

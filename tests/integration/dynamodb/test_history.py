@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import keeps_history
 from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.stores.dynamodb import items, keys
 from airflow_coordination.stores.dynamodb.examination import examine
 from airflow_coordination.stores.dynamodb.iam import Role

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE, STANDING, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import MAX_SORT_KEY_BYTES, stored_key
 from airflow_coordination.stores.dynamodb.limits import MAX_ITEM_BYTES, check_item

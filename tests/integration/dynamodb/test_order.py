@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.writes import Create
+from airflow_coordination.protocol.writes import Create
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.keys import LARGE

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.stores.dynamodb.takeover import Takeover
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.status import PartitionStatus

@@ -13,7 +13,7 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
 from airflow_coordination.leases.explaining.facts import HELD, MOST_HEADS, PLACES
-from airflow_coordination.leases.port import PartitionStore, keeps_history
+from airflow_coordination.protocol.port import PartitionStore, keeps_history
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore

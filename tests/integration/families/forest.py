@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.history.log import FileLog, read_logs
 from airflow_coordination.testing.history.operations import Operation

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.values.settings import Settings

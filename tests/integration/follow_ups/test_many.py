@@ -11,7 +11,7 @@ from airflow_coordination.follow_ups.notes import note_of
 from airflow_coordination.follow_ups.objects import MAX_OBJECTS, DeleteObjects
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import MAX_BYTES
+from airflow_coordination.protocol.follow_up import MAX_BYTES
 from airflow_coordination.stores.opening import open_store
 
 

@@ -10,11 +10,11 @@ import pytest
 from airflow_coordination.follow_ups.doing import follow_up_all
 from airflow_coordination.follow_ups.notes import note_of
 from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.protocol import Carried
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.outputs.errors import OutputError
+from airflow_coordination.protocol.follow_up import Carried
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.status import PartitionStatus

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError
 from tests.engines.ports import free_port
 
 

@@ -16,8 +16,8 @@ import pytest
 from airflow_coordination.cli import from_kcl
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
 from airflow_coordination.leases.supply import partitions_of
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.shard_reader import ShardPart, ShardReader
 from airflow_coordination.stores.opening import open_store

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import CountingMetrics
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.metrics import CountingMetrics
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import Drained, drain

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore, keeps_history
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Pace
 from airflow_coordination.monitoring.sources import sources
+from airflow_coordination.protocol.port import PartitionStore, keeps_history
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.fence import Owner

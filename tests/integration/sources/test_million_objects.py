@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.objects.listing import StoredObject
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.testing.clock import START

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.sql import supplier
 from airflow_coordination.sources.sql.clause import range_clause

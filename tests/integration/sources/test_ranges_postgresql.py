@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from airflow_coordination.leases.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.sql.clause import range_clause
 from airflow_coordination.sources.sql.ranges import sql_ranges
 

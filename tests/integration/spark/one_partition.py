@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.settings import Settings

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs import attempts
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.outcomes import Close, Complete

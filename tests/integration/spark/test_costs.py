@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.spark.paths import load

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from tests.integration.spark.conftest import output_root, spark, store, store_url
 from tests.integration.spark.drivers import Task
 from tests.integration.spark_faults.processes import kill_session

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.ending_requests import Tenure
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import AcquireNext, Create, End, NewPartition, Tenancy
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import postgres_store as postgres_module
 from airflow_coordination.stores.sql.store import SqlStore

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.heads import every_head
 from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore

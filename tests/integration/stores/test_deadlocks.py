@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import psycopg
 
-from airflow_coordination.leases.results import Created
+from airflow_coordination.protocol.results import Created
 from airflow_coordination.stores.sql.store import SqlStore
 from tests.integration.stores.conftest import SOURCE, creation
 

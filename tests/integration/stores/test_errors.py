@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import Save
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import Save
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.statements.dialect import Statement

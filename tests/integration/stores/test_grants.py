@@ -13,8 +13,8 @@ from sqlalchemy.engine import make_url
 from airflow_coordination.cli.doctor_store import look_at_store
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.examination import encryption

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.results import Swept
-from airflow_coordination.leases.writes import AcquireNext, Action
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.results import Swept
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.statements import acquire, combined, sweep
 from airflow_coordination.testing.clock import FakeClock

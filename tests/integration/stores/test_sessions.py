@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.status import PartitionStatus

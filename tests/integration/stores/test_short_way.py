@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.answers import FusedAnswer
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.writes import AcquireNext, End
+from airflow_coordination.protocol.results import FusedAnswer
+from airflow_coordination.protocol.writes import AcquireNext, End
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.testing.clock import FakeClock

@@ -13,7 +13,7 @@ from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.upkeep import moment_of
 from airflow_coordination.leases import retention
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import used_up

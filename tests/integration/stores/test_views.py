@@ -15,8 +15,8 @@ from sqlalchemy import create_engine, text
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.facts import PLACES
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.owners import owners
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import indexes

@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.heads import every_head
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.fields import MOVED
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions

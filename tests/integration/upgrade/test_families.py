@@ -6,7 +6,7 @@ import pytest
 
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
 from tests.integration.upgrade.conftest import Starts
 from tests.integration.upgrade.old_worker import OldCodeRefused

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.accounting import Accounting

@@ -11,7 +11,7 @@ import pytest
 
 import airflow_coordination
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
 from airflow_coordination.values.status import PartitionStatus

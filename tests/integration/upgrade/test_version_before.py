@@ -11,8 +11,8 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.outputs.manifests import DataFile, Manifest
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
 from airflow_coordination.testing.clock import FakeClock

@@ -35,7 +35,7 @@ MUTANTS = (
     ),
     Mutant(
         "prefix forgets its own key",
-        "leases.prefixes",
+        "protocol.pages",
         "    found = [*first, *store",
         "    found = [*store",
         "people: the partition whose key is the prefix is left out",
@@ -83,7 +83,7 @@ MUTANTS = (
     ),
     Mutant(
         "what older code has left began this tenure",
-        "leases.partition",
+        "protocol.partition",
         "return None if last is not None and is_stale(self.acquired_at, last) else self.acquired_at",
         "return self.acquired_at",
         "people: a lease is said to be held since somebody else acquired it",
@@ -91,7 +91,7 @@ MUTANTS = (
     ),
     Mutant(
         "what older code has left is the next owner's Spark application",
-        "leases.partition",
+        "protocol.partition",
         "left = self.acquired_at is not None and self.held_since is None",
         "left = False",
         "people: a lease's link leads to another owner's application",
@@ -99,7 +99,7 @@ MUTANTS = (
     ),
     Mutant(
         "a start a moment before the ending before it is unknown",
-        "leases.partition",
+        "protocol.partition",
         "start < ended - SAME_MOMENT",
         "start < ended",
         "people: nobody knows how long a lease was held that was waited for",

@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "in memory a row has no counts of a reset tenure",
-        "leases.past_tenure",
+        "protocol.past_tenure",
         "    return accounts.said(after) or accounts.said(before)\n",
         "    return accounts.said(after)\n",
         "X11: what a tenure has counted is gone from the history when a person resets it",

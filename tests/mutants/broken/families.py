@@ -20,7 +20,7 @@ def _crossing(test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "what waits has a time",
-        "leases.steps",
+        "protocol.steps",
         "        available_at=None if waits_for else now,\n",
         "        available_at=now,\n",
         _EARLY,
@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was cleaned up was never there",
-        "leases.people_rules",
+        "protocol.rules",
         "    Action.CLEAN_UP: COMPLETED,",
         "",
         "a child that is discovered after its parent was cleaned up is refused",
@@ -102,7 +102,7 @@ MUTANTS = (
     ),
     Mutant(
         "a token says that a child has begun",
-        "leases.hierarchy",
+        "protocol.hierarchy",
         "return child.token > 0 and child.last_op != child.create_op",
         "return child.token > 0",
         "a parent goes while its child, which was deleted and made anew, has not begun",

@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is to follow a parking follows without it",
-        "leases.follow_up",
+        "protocol.follow_up",
         "    if not partition.parked or partition.on_parked is None:\n",
         "    if partition.on_parked is None:\n",
         "S27: a message is given again while its partition is worked on",

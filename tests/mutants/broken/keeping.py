@@ -18,7 +18,7 @@ def _beat(test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "supplier with a row",
-        "leases.records",
+        "protocol.side_writes",
         "    if holds_partitions(w.source):\n        yield TenureEnded()\n",
         "    if True:\n        yield TenureEnded()\n",
         "X11: a history that nobody reads and no sweep thins",
@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "retracted for nobody",
-        "leases.publication",
+        "protocol.publication",
         "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)\n",
         "    return replace(head, published_at=None, accounting_text=None)\n",
         "S12: readers go on seeing what was taken back",

@@ -143,7 +143,7 @@ MUTANTS = (
     ),
     Mutant(
         "an ended lease goes before its children started",
-        "leases.hierarchy",
+        "protocol.hierarchy",
         "return all(children.values())",
         "return all(started is not None for started in children.values())",
         "the lease that says that a shard is done with is removed while its child has not begun",

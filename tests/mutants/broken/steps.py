@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_STEPS = "leases.steps"
-_WORDS = "leases.algebra"
+_STEPS = "protocol.steps"
+_WORDS = "protocol.algebra"
 
 
 def _kit(test: str) -> Tested:
@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     Mutant(
         "fence compared by its token only",
-        "leases.partition",
+        "protocol.partition",
         "and (self.token, self.nonce) == (fence.token, fence.nonce)",
         "and self.token == fence.token",
         "S2: who held an item that has gone is told that a lease in its next life is renewed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb import listing, parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

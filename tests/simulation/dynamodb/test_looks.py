@@ -10,9 +10,9 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import PartitionIdentifier
 from airflow_coordination.leases.settle import Fate, judge
-from airflow_coordination.leases.writes import End
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.writes import End
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb import table as module

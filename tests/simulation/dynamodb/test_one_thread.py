@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.writes import Sweep
+from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

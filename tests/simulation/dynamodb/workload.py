@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores.dynamodb import parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.status import PartitionStatus

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 
 ARN = "arn:aws:kinesis:us-east-1:1:stream/orders"
 

@@ -9,9 +9,8 @@ import pytest
 from botocore.stub import Stubber
 
 from airflow_coordination.follow_ups import messages
-from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.messages import DeleteMessages
-from airflow_coordination.follow_ups.protocol import Carried
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError
 
 GONE = "ReceiptHandleIsInvalid"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"

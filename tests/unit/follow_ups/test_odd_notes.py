@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.errors import FollowUpError
 from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.notes import KINDS, note_of, said_in
 from airflow_coordination.follow_ups.objects import DeleteObjects
@@ -22,8 +21,8 @@ from airflow_coordination.follow_ups.telling import told, understood
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.follow_ups.visibility import ShowMessages
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.follow_up import FollowUp, FollowUpError
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError
 
 PERSON = FollowUpRights.of_a_person()

@@ -11,10 +11,10 @@ from airflow_coordination.follow_ups.messages import DeleteMessages
 from airflow_coordination.follow_ups.notes import LISTS, note_of
 from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.protocol import Place
 from airflow_coordination.follow_ups.rights import FollowUpRights, rights_given
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.protocol.follow_up import Place
 from airflow_coordination.sources.kafka.ranges import kafka_ranges
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.sources.sqs.notifications import sqs_notifications

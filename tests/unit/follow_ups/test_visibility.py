@@ -10,11 +10,10 @@ import pytest
 from botocore.stub import Stubber
 
 from airflow_coordination.follow_ups import visibility
-from airflow_coordination.follow_ups.errors import FollowUpError
-from airflow_coordination.follow_ups.protocol import Carried
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.visibility import ShowMessages
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.follow_up import Carried, FollowUpError
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus
 

@@ -9,8 +9,8 @@ import pytest
 
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.hierarchy import has_begun
-from airflow_coordination.leases.partition import Partition
+from airflow_coordination.protocol.hierarchy import has_begun
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus

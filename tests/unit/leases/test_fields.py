@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, PARTITION_FIELDS, Field
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.fields import HEAD_FIELDS, HEAD_KEY, PARTITION_FIELDS, Field
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 
 LISTS = [
     pytest.param(Partition, PARTITION_FIELDS, {"ring"}, id="partition"),

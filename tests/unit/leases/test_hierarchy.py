@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.hierarchy import unfinished, waves
-from airflow_coordination.leases.parents import MAX_PARENTS, dump_keys, load_keys
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.writes import NewPartition
+from airflow_coordination.protocol.hierarchy import unfinished, waves
+from airflow_coordination.protocol.partition import MAX_PARENTS, PartitionIdentifier, dump_keys, load_keys
+from airflow_coordination.protocol.writes import NewPartition
 from airflow_coordination.values.input_errors import (
     InvalidInputError,
     InvalidKeyError,

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.answers import Answer
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.writes import OwnerWrite, Renew
+from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.protocol.results import Answer
+from airflow_coordination.protocol.writes import OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.past_tenure import with_ring
-from airflow_coordination.leases.port import keeps_history
+from airflow_coordination.protocol.past_tenure import with_ring
+from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.fence import MAX_BYTES, details_of, facts_of

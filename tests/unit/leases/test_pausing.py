@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.pause import NEVER_PAUSED
-from airflow_coordination.leases.port import pause_of
+from airflow_coordination.protocol.pause import NEVER_PAUSED
+from airflow_coordination.protocol.port import pause_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore

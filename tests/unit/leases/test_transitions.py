@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from airflow_coordination.leases import steps
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.refreshing import Refresh
-from airflow_coordination.leases.transitions import PEOPLE, TRANSITIONS, Event, State, allowed, diagram
-from airflow_coordination.leases.writes import (
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.transitions import PEOPLE, TRANSITIONS, Event, State, allowed, diagram
+from airflow_coordination.protocol.writes import (
     AcquireHinted,
     Act,
     Action,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.algebra import ring_entry
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.algebra import ring_entry
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.conformance.workbench import block
 from airflow_coordination.values.accounting import Accounting, SinkCounts

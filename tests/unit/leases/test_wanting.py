@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import Metric
+from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.past_tenure import PastTenure
 from airflow_coordination.monitoring.owners import Holding
+from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

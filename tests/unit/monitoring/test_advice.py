@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.results import Outlook
 from airflow_coordination.monitoring.advice import ENOUGH, MOST_NAMED, Kind, advise, percentile
 from airflow_coordination.monitoring.throughput import of_rows
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import Outcome
 from tests.unit.monitoring.past import MINUTE, NOW, ended, held, task
 

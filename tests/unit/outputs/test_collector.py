@@ -16,11 +16,11 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.outputs.attempts import Attempt
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.manifests import Reference
 from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock

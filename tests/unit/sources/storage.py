@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.objects.listing import Listing, StoredObject
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.testing.clock import START, FakeClock

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources.objects import pages
 from airflow_coordination.sources.objects.listing import StoredObject
 from airflow_coordination.sources.objects.object_listing import object_listing

@@ -126,7 +126,7 @@ class Queue:
 
 def run(monkeypatch: pytest.MonkeyPatch, queue: Queue, **options: Any) -> list[str]:
     """Run the supplier and return its partitions' paths."""
-    from airflow_coordination.leases.partition import PartitionIdentifier
+    from airflow_coordination.protocol.partition import PartitionIdentifier
     from airflow_coordination.sources.sqs import queue as queues
 
     monkeypatch.setattr(queues, "sqs_client", lambda url, region: queue)

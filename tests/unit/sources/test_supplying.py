@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import Checkpoint
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.supply import Supplier
+from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources.objects import pages
 from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.stores.in_memory import InMemoryStore

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.draining import run_to_the_end
 from airflow_coordination.spark.why_ended import Why

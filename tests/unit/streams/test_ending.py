@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.leases.hierarchy import may_go
+from airflow_coordination.protocol.hierarchy import may_go
 from airflow_coordination.streams.ending import ShardEnd, at_shard_end
 from airflow_coordination.streams.plan import NewLease
 from airflow_coordination.streams.position import TRIM_HORIZON, Position

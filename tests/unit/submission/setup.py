@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.metrics import CountingMetrics
+from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.submission.driver_reports import DriverReports
 from airflow_coordination.submission.watch import Watch

@@ -10,9 +10,9 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.metrics import Metric
-from airflow_coordination.leases.partition import Partition, PartitionIdentifier
-from airflow_coordination.leases.writes import Action, Create, NewPartition
+from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.writes import Action, Create, NewPartition
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.fields import HEAD_FIELDS, PARTITION_FIELDS
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
+from airflow_coordination.protocol.fields import HEAD_FIELDS, PARTITION_FIELDS
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import import_, read_export

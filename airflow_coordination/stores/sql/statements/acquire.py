@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_coordination.leases.rules import ACQUIRE, ACQUIRE_AS_SEEN, RETAKE, STEAL
+from airflow_coordination.protocol.rules import ACQUIRE, ACQUIRE_AS_SEEN, RETAKE, STEAL
 from airflow_coordination.stores.sql.columns import PARTITION, PARTITIONS
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.order import first_claimable, first_if_fresh

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-from airflow_coordination.leases.rules import RELEASE_CHILD
+from airflow_coordination.protocol.rules import RELEASE_CHILD
 from airflow_coordination.stores.sql.columns import CHILDREN, PARTITION, PARTITIONS
 from airflow_coordination.stores.sql.indexes import BLOCKED, STRAGGLERS
 from airflow_coordination.stores.sql.statements.dialect import Dialect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.fields import PARTITION_FIELDS
+from airflow_coordination.protocol.fields import PARTITION_FIELDS
 from airflow_coordination.stores.sql.columns import META, PARTITIONS, Ready
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 

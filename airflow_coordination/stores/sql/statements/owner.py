@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.rules import ADOPT, ASK, BEGIN, END, ON_PARKED, RENEW, SAVE
+from airflow_coordination.protocol.rules import ADOPT, ASK, BEGIN, END, ON_PARKED, RENEW, SAVE
 from airflow_coordination.stores.sql.columns import FAILS, PARTITION, SOURCES
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.leases.rules import FOLLOWED
+from airflow_coordination.protocol.rules import FOLLOWED
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.stores.sql.indexes import PARKED
 from airflow_coordination.stores.sql.statements.dialect import Dialect

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.rules import ACT
-from airflow_coordination.leases.writes import Action
+from airflow_coordination.protocol.rules import ACT
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements import symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.rules import PLACE, REFRESH
+from airflow_coordination.protocol.rules import PLACE, REFRESH
 from airflow_coordination.stores.sql.columns import PARTITION
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import StepText, step

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from airflow_coordination.leases.fields import HEAD_FIELDS, HEAD_KEY, Kind
-from airflow_coordination.leases.records import (
+from airflow_coordination.protocol.fields import HEAD_FIELDS, HEAD_KEY, Kind
+from airflow_coordination.protocol.side_writes import (
     Audit,
     CountFailure,
     EmptyHeads,

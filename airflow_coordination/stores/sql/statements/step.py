@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from airflow_coordination.leases.algebra import Condition, Value
-from airflow_coordination.leases.fields import TENURE_FIELDS
-from airflow_coordination.leases.rule import Changes, Rule
+from airflow_coordination.protocol.algebra import Changes, Condition, Rule, Value
+from airflow_coordination.protocol.fields import TENURE_FIELDS
 from airflow_coordination.stores.sql.columns import (
     HISTORY,
     PARTITIONS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from airflow_coordination.leases.fields import MOVED
-from airflow_coordination.leases.writes import KEEP, Action
+from airflow_coordination.protocol.fields import MOVED
+from airflow_coordination.protocol.writes import KEEP, Action
 from airflow_coordination.values.status import PartitionStatus
 
 ACCOUNTING: Final = ":accounting"

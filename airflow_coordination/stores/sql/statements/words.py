@@ -9,8 +9,8 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, Final
 
-from airflow_coordination.leases.algebra import Condition, Value
-from airflow_coordination.leases.fields import PARTITION_FIELDS, Kind
+from airflow_coordination.protocol.algebra import Condition, Value
+from airflow_coordination.protocol.fields import PARTITION_FIELDS, Kind
 from airflow_coordination.stores.sql.columns import RING, Timed
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.values.fence import RING_SIZE

@@ -9,8 +9,8 @@ from itertools import count
 from blocks import ROWS, numbered, work
 from signs import here
 
-from airflow_coordination.leases.answers import Answer, FusedAnswer
-from airflow_coordination.leases.writes import AcquireNext, End, OwnerWrite, Save
+from airflow_coordination.protocol.results import Answer, FusedAnswer
+from airflow_coordination.protocol.writes import AcquireNext, End, OwnerWrite, Save
 from airflow_coordination.spark import application
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.draining import opened

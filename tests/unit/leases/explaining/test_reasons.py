@@ -7,7 +7,7 @@ import pytest
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Place, Signs
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.leases.pause import Pause
+from airflow_coordination.protocol.pause import Pause
 from tests.unit.leases.explaining.values import HOUR, NOW, OWNER, facts, head, partition, ring
 
 REOPEN = "airflow coordination reopen 2013-01 --source flights --why '…'"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from airflow_coordination.leases.explaining.records_told import UNREADABLE, in_short, records_told
-from airflow_coordination.leases.past_tenure import PastTenure
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import Accounting, Accounts
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

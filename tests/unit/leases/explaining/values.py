@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from airflow_coordination.leases.explaining.facts import SourceFacts
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.testing.clock import START as NOW
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.fence import RING_SIZE, Owner

@@ -130,7 +130,7 @@ def test_e4_work_behind_the_front_is_seen_by_its_end(flights, look):
 
 def test_e4_new_partitions_are_no_sign_that_somebody_takes_them(flights, look):
     """E4: also when more urgent ones push the others back."""
-    from airflow_coordination.leases.partition import PartitionIdentifier
+    from airflow_coordination.protocol.partition import PartitionIdentifier
 
     flights.create_partitions([f"k{number:03}" for number in range(FRONT)])
     numbers = iter(range(100))

@@ -10,9 +10,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.partition import PartitionIdentifier
-from airflow_coordination.leases.port import PartitionStore
 from airflow_coordination.leases.supply import SupplierRun
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.sources.kinesis import supplier as module
 from airflow_coordination.sources.kinesis.supplier import KinesisShards

@@ -1,6 +1,6 @@
 """What a step writes beside its partition, in the same commit: values that each store knows how to write.
 
-A rule names them (:mod:`~airflow_coordination.leases.rules`); no store asks which write they belong to.
+A rule names them (:mod:`~airflow_coordination.protocol.rules`); no store asks which write they belong to.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_coordination.leases.follow_up import FORGET, FollowUp, Forget
-from airflow_coordination.leases.pause import OF_THE_SOURCE
-from airflow_coordination.leases.results import HeadRecord
-from airflow_coordination.leases.writes import Act, Action, End, Place, SetPause
+from airflow_coordination.protocol.follow_up import FORGET, FollowUp, Forget
+from airflow_coordination.protocol.pause import OF_THE_SOURCE
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.writes import Act, Action, End, Place, SetPause
 from airflow_coordination.values.failing import alike, mark_of
 from airflow_coordination.values.names import holds_partitions
 from airflow_coordination.values.status import Outcome, PartitionStatus

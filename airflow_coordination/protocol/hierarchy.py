@@ -11,8 +11,8 @@ from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.writes import NewPartition
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import NewPartition
 from airflow_coordination.values.input_errors import ParentCycleError, UnknownParentError
 from airflow_coordination.values.status import PartitionStatus
 

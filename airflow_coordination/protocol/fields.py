@@ -34,8 +34,8 @@ class Kind(Enum):
 class Field:
     """One field.
 
-    :param name: the attribute of :class:`~airflow_coordination.leases.partition.Partition` or
-        :class:`~airflow_coordination.leases.results.HeadRecord`.
+    :param name: the attribute of :class:`~airflow_coordination.protocol.partition.Partition` or
+        :class:`~airflow_coordination.protocol.results.HeadRecord`.
     :param kind: what its value is.
     :param stored: what it is called in a store, in Data Prepper's way of writing.
     :param optional: whether there may be no value.

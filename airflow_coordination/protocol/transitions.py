@@ -1,6 +1,6 @@
 """THE state table: which event may take a partition from where to where.
 
-The steps in :mod:`~airflow_coordination.leases.steps` are checked against it, the diagram in the docs and
+The steps in :mod:`~airflow_coordination.protocol.steps` are checked against it, the diagram in the docs and
 the property tests are generated from it. Absent partitions and tombstones are ``None``; *parked* is CLOSED
 without a time to reopen.
 """

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import Block, merge
 
 

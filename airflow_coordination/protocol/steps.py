@@ -10,16 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from airflow_coordination.leases import rules
-from airflow_coordination.leases.algebra import PLAIN
-from airflow_coordination.leases.follow_up import FollowUp
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.refreshing import Outdated
-from airflow_coordination.leases.results import Created
-from airflow_coordination.leases.rule import Rule
-from airflow_coordination.leases.rules import FOLLOWED, RECLAIM, REOPEN, RULES
-from airflow_coordination.leases.transitions import Event, allowed
-from airflow_coordination.leases.writes import Act, Action, End, NewPartition, Sweep
+from airflow_coordination.protocol import rules
+from airflow_coordination.protocol.algebra import PLAIN, Rule
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Outdated
+from airflow_coordination.protocol.results import Created
+from airflow_coordination.protocol.rules import FOLLOWED, RECLAIM, REOPEN, RULES
+from airflow_coordination.protocol.transitions import Event, allowed
+from airflow_coordination.protocol.writes import Act, Action, End, NewPartition, Sweep
 from airflow_coordination.values.status import PartitionStatus
 
 

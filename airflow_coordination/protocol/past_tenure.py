@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from airflow_coordination.leases.partition import Partition, is_stale
-from airflow_coordination.leases.records import TenureEnded
+from airflow_coordination.protocol.partition import Partition, is_stale
+from airflow_coordination.protocol.side_writes import TenureEnded
 from airflow_coordination.values import accounting as accounts
 from airflow_coordination.values.accounting import Accounting, copied
 from airflow_coordination.values.fence import RING_SIZE, Ending, Fence, facts_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, StrEnum
 
-from airflow_coordination.leases.partition import Partition
-from airflow_coordination.leases.results import HeadRecord
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus

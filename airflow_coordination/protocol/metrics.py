@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 
-from airflow_coordination.leases.results import Outlook
+from airflow_coordination.protocol.results import Outlook
 
 
 class Metric(StrEnum):
