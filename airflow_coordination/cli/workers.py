@@ -9,7 +9,7 @@ from argparse import Namespace
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows
-from airflow_coordination.streams.fleet import look_at
+from airflow_coordination.spark.balance import look_at
 
 
 def print_workers(context: CommandContext, args: Namespace) -> None:

@@ -22,7 +22,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_crew import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.spark.error_text import error_text

@@ -23,7 +23,7 @@ from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_crew import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.session import check_distributions, check_output_root, share_python

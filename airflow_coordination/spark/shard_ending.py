@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_coordination.planning.shards.plan import at_shard_end
 from airflow_coordination.spark.shard_reader import ShardPart, connect
 from airflow_coordination.spark.shard_stream import stream_of_that_name
-from airflow_coordination.streams.ending import at_shard_end
 from airflow_coordination.streams.kinesis import ShardLease, child_shard
 
 if TYPE_CHECKING:

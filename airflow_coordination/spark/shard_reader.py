@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from airflow_coordination.planning.shards.position import Start
 from airflow_coordination.streams.aggregation import deaggregate
 from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.position import Start
 from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:

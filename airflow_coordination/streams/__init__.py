@@ -5,16 +5,15 @@ becomes of a shard that is read, ``shares`` and ``wish`` who should hold how man
 say. ``deaggregate`` takes records of the Kinesis Producer Library apart, a ``Checkpoint`` is how far a shard is read.
 """
 
+from airflow_coordination.planning.shards.coverage import CONFIDENCE, Findings, holes, look
+from airflow_coordination.planning.shards.lineage import InconsistentListingError, Lineage
+from airflow_coordination.planning.shards.plan import NewLease, ShardEnd, at_shard_end, first, plan
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange, Shard
+from airflow_coordination.planning.shares import LOOKS, Free, Wish, shares, wish
 from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
 from airflow_coordination.streams.aggregation import UserRecord, deaggregate
 from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.coverage import CONFIDENCE, Findings, holes, look
-from airflow_coordination.streams.ending import ShardEnd, at_shard_end
-from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
-from airflow_coordination.streams.plan import NewLease, first, plan
-from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange, Shard
-from airflow_coordination.streams.shares import LOOKS, Free, Wish, shares, wish
 
 __all__ = [
     "CLEAN_AFTER",

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from airflow_coordination.planning.shards.plan import NewLease
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import HashRange, Shard
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.streams.plan import NewLease
-from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.streams.shard import HashRange, Shard
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _REMEDY = "Make the partitions of a stream with KinesisShards"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_crew import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedCrew
 from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne

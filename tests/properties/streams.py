@@ -9,11 +9,10 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.streams.ending import at_shard_end
-from airflow_coordination.streams.lineage import Lineage
-from airflow_coordination.streams.plan import NewLease, first, plan
-from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.streams.shard import Shard
+from airflow_coordination.planning.shards.lineage import Lineage
+from airflow_coordination.planning.shards.plan import NewLease, at_shard_end, first, plan
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import Shard
 
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 

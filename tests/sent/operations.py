@@ -7,7 +7,7 @@ import pytest
 from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
 from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.streams.fleet import look_at
+from airflow_coordination.spark.balance import look_at
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.status import ASSIGNED

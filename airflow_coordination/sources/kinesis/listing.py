@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from airflow_coordination.planning.shards.position import Position, Start
+from airflow_coordination.planning.shards.shard import Shard
 from airflow_coordination.sources.clients import client_of
 from airflow_coordination.sources.errors import SourceError, wrapped
 from airflow_coordination.streams.kinesis import Stream, listed_shard
-from airflow_coordination.streams.position import Position, Start
-from airflow_coordination.streams.shard import Shard
 
 _ACTION: Final = "list shards"
 _TRIES: Final = 10

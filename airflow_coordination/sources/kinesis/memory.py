@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from airflow_coordination.planning.shards.coverage import Findings
+from airflow_coordination.planning.shards.position import Position
+from airflow_coordination.planning.shards.shard import HashRange
 from airflow_coordination.sources.planned_pass import remembered
-from airflow_coordination.streams.coverage import Findings
-from airflow_coordination.streams.position import Position
-from airflow_coordination.streams.shard import HashRange
 from airflow_coordination.values.input_errors import ProgressStateError
 
 KINESIS: Final = "KINESIS"

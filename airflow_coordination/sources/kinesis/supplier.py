@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow_coordination.leases.supply import SourceView, Supplied, partitions_of
+from airflow_coordination.planning.shards.coverage import CONFIDENCE
+from airflow_coordination.planning.shards.lineage import InconsistentListingError
+from airflow_coordination.planning.shards.position import Position
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.sources.errors import SourceError
@@ -16,10 +19,7 @@ from airflow_coordination.sources.kinesis.memory import Memory
 from airflow_coordination.sources.kinesis.removal import remove
 from airflow_coordination.sources.kinesis.sync import Care, Sync
 from airflow_coordination.sources.left_out import LeftOut
-from airflow_coordination.streams.coverage import CONFIDENCE
 from airflow_coordination.streams.kinesis import Stream, initial_position
-from airflow_coordination.streams.lineage import InconsistentListingError
-from airflow_coordination.streams.position import Position
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.times import needed
 

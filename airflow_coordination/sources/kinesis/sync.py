@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from airflow_coordination.leases.supply import Supplied
+from airflow_coordination.planning.shards.coverage import holes, look
+from airflow_coordination.planning.shards.lineage import Lineage
+from airflow_coordination.planning.shards.plan import NewLease, first, plan
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import HashRange, Shard
 from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.sources.kinesis.listing import Listed
 from airflow_coordination.sources.kinesis.memory import Memory, StreamMemory
-from airflow_coordination.streams.coverage import holes, look
 from airflow_coordination.streams.kinesis import ShardLease, Stream
-from airflow_coordination.streams.lineage import Lineage
-from airflow_coordination.streams.plan import NewLease, first, plan
-from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.streams.shard import HashRange, Shard
 from airflow_coordination.values.status import PartitionStatus
 
 log = logging.getLogger(__name__)

@@ -17,16 +17,16 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.planning.shards.lineage import Lineage
+from airflow_coordination.planning.shards.plan import NewLease
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
+from airflow_coordination.planning.shards.shard import Shard
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources.errors import SourceError
 from airflow_coordination.sources.kinesis.kcl_table import KclLease, Sentinel
 from airflow_coordination.sources.kinesis.listing import find, list_shards
 from airflow_coordination.streams.checkpoint import Checkpoint
 from airflow_coordination.streams.kinesis import Stream
-from airflow_coordination.streams.lineage import Lineage
-from airflow_coordination.streams.plan import NewLease
-from airflow_coordination.streams.position import TRIM_HORIZON, Position
-from airflow_coordination.streams.shard import Shard
 from airflow_coordination.values.documents import encode_progress
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.status import COMPLETED, UNASSIGNED, Rank

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from airflow_coordination.streams.shares import Free, wish
+from airflow_coordination.planning.shares import Free, wish
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
 from airflow_coordination.testing.cases.results import Result, Verdict, compared, each
 

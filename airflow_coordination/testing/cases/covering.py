@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from airflow_coordination.streams.coverage import Findings, holes, look
-from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.planning.shards.coverage import Findings, holes, look
+from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange
 from airflow_coordination.testing.cases.kcl import kcl_sees_a_hole
 from airflow_coordination.testing.cases.reading import Fields, refuse
 from airflow_coordination.testing.cases.results import Result, compared, each

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from airflow_coordination.planning.shards.plan import at_shard_end
+from airflow_coordination.planning.shards.shard import Shard
 from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
-from airflow_coordination.streams.ending import at_shard_end
-from airflow_coordination.streams.shard import Shard
 from airflow_coordination.testing.cases.reading import Fields, refuse
 from airflow_coordination.testing.cases.results import Result, compared, each
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from airflow_coordination.streams.lineage import Lineage
-from airflow_coordination.streams.position import Start
-from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.planning.shards.lineage import Lineage
+from airflow_coordination.planning.shards.position import Start
+from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange
 
 
 def kcl_plan(lineage: Lineage, leased: Collection[str], start: Start, left_out: Collection[str]) -> dict[str, str]:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
-from airflow_coordination.streams.plan import NewLease, first, plan
-from airflow_coordination.streams.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.streams.shard import HashRange, Shard
+from airflow_coordination.planning.shards.lineage import InconsistentListingError, Lineage
+from airflow_coordination.planning.shards.plan import NewLease, first, plan
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import HashRange, Shard
 from airflow_coordination.testing.cases.kcl import kcl_plan
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
 from airflow_coordination.testing.cases.results import Result, Verdict, compared, each, written

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.streams.shares import Free, wish
+from airflow_coordination.planning.shares import Free, wish
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole
 from airflow_coordination.testing.cases.results import Result, compared, each
 

@@ -19,14 +19,14 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.monitoring.owners import owners
+from airflow_coordination.planning.shards.plan import NewLease
+from airflow_coordination.planning.shards.position import TRIM_HORIZON
+from airflow_coordination.planning.shards.shard import HashRange
 from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.spark.balance import look_at
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.fleet import look_at
 from airflow_coordination.streams.kinesis import Stream
-from airflow_coordination.streams.plan import NewLease
-from airflow_coordination.streams.position import TRIM_HORIZON
-from airflow_coordination.streams.shard import HashRange
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import ASSIGNED, CLOSED

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
+from airflow_coordination.planning.shards.coverage import holes
 from airflow_coordination.streams.aggregation import deaggregate
 from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.coverage import holes
 from airflow_coordination.streams.kinesis import listed_shard
 from airflow_coordination.values.input_errors import SettingsError
 from scripts.npm_packages import packages

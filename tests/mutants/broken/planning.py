@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_PLAN = "streams.plan"
+_PLAN = "planning.shards.plan"
 _RANDOM = Tested("tests/properties/test_planner.py::test_planner_on_1_000_hierarchies")
 
 
@@ -103,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "LATEST is whenever somebody reads",
-        "streams.position",
+        "planning.shards.position",
         "if (self.since is None) is not (self.start is Start.TRIM_HORIZON):",
         "if self.start is Start.AT_TIMESTAMP and self.since is None:",
         "a LATEST without its instant moves with each owner, and skips what came between two",
@@ -111,7 +111,7 @@ MUTANTS = (
     ),
     Mutant(
         "a shard's end waits for a child",
-        "streams.ending",
+        "planning.shards.plan",
         "complete=True)",
         "complete=len(wanted) == len(there.union(one.id for one in by_id(children).values()) - there))",
         "the lease of a merge's parent can never end while the other parent has none, as in the KCL",
@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "a child without its other parent is created",
-        "streams.ending",
+        "planning.shards.plan",
         "if one.id not in there and there.issuperset(one.parents)]",
         "if one.id not in there]",
         "a child names a parent that has no lease: the store refuses it, or it starts too early",
@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "children read what came before the time",
-        "streams.ending",
+        "planning.shards.plan",
         "NewLease(one.id, position.of_descendants, one.parents)",
         "NewLease(one.id, TRIM_HORIZON, one.parents)",
         "at AT_TIMESTAMP records before the time are read, as in the KCL",
@@ -135,7 +135,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lost lease ends a shard",
-        "streams.ending",
+        "planning.shards.plan",
         "if not (read_to_end and held):",
         "if not read_to_end:",
         "an owner that lost its lease creates children",
@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last range decides",
-        "streams.coverage",
+        "planning.shards.coverage",
         "reached = max(reached, one.last + 1)",
         "reached = one.last + 1",
         "a hole is seen behind a short range inside of a long one, as the KCL does",
@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "another hole counts on",
-        "streams.coverage",
+        "planning.shards.coverage",
         "self.times + 1 if hole == self.hole else 1",
         "self.times + 1",
         "three different short-lived holes during a reshard list the stream anew",
@@ -167,7 +167,7 @@ MUTANTS = (
     ),
     Mutant(
         "a difference of one moves a lease",
-        "streams.shares",
+        "planning.shares",
         "number = min(need, excess, (held[name] - mine) // 2)",
         "number = min(need, excess)",
         "leases wander between workers for ever, whoever comes first by name",
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was asked for does not count",
-        "streams.shares",
+        "planning.shares",
         "share[me] - mine - asked",
         "share[me] - mine",
         "a worker asks again for what is on its way to it, and gets more than its share",
@@ -183,7 +183,7 @@ MUTANTS = (
     ),
     Mutant(
         "who has its share leaves the rest",
-        "streams.shares",
+        "planning.shares",
         "waiting = max(free.very_old, 1 if free.looks >= LOOKS else 0)",
         "waiting = 0",
         "the leases of a member that cannot take any stay free for ever",

@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         "expired leases count as held in the shares",
-        "streams.fleet",
+        "spark.balance",
         "            alive = one.ownership_timeout is not None and one.ownership_timeout > now\n",
         "            alive = True\n",
         "a stuck worker looks as if it had its share",

@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_coordination.planning.shards.plan import NewLease, ShardEnd, at_shard_end
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
+from airflow_coordination.planning.shards.shard import Shard
 from airflow_coordination.protocol.hierarchy import may_go
-from airflow_coordination.streams.ending import ShardEnd, at_shard_end
-from airflow_coordination.streams.plan import NewLease
-from airflow_coordination.streams.position import TRIM_HORIZON, Position
-from airflow_coordination.streams.shard import Shard
 
 DAY = timedelta(days=1)
 LEFT, RIGHT = Shard("left", ("p",), 5), Shard("right", ("p",), 6)

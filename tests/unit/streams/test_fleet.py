@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.spark.balance import look_at
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.streams.fleet import look_at
 from airflow_coordination.testing.clock import FakeClock
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.planning.shards.plan import NewLease
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
+from airflow_coordination.planning.shards.shard import HashRange, Shard
 from airflow_coordination.streams.kinesis import (
     ShardLease,
     Stream,
@@ -15,9 +18,6 @@ from airflow_coordination.streams.kinesis import (
     listed_shard,
     newest_read,
 )
-from airflow_coordination.streams.plan import NewLease
-from airflow_coordination.streams.position import TRIM_HORIZON, Position
-from airflow_coordination.streams.shard import HashRange, Shard
 from airflow_coordination.values.input_errors import InvalidInputError
 
 ARN = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_coordination.streams.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange
 from airflow_coordination.values.input_errors import InvalidInputError
 
 CONFIDENCE: Final = 3

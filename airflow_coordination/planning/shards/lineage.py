@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from airflow_coordination.streams.shard import Shard, by_id
+from airflow_coordination.planning.shards.shard import Shard, by_id
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 
@@ -79,6 +79,6 @@ class Lineage:
         return found
 
     def in_order(self, names: Collection[str] | None = None) -> Iterator[Shard]:
-        """Yield these shards, or all, by :attr:`~airflow_coordination.streams.shard.Shard.place`."""
+        """Yield these shards, or all, by :attr:`~airflow_coordination.planning.shards.shard.Shard.place`."""
         wanted = self.shards.keys() if names is None else names
         yield from sorted((self.shards[name] for name in wanted), key=lambda one: one.place)

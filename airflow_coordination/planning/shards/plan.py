@@ -6,13 +6,15 @@ One level of each lineage at a time, oldest first. Source: KCL, ``HierarchicalSh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from airflow_coordination.streams.lineage import InconsistentListingError, Lineage
-from airflow_coordination.streams.position import Position, Start
-from airflow_coordination.streams.shard import Shard
+from airflow_coordination.planning.shards.lineage import InconsistentListingError, Lineage
+from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.planning.shards.shard import Shard, by_id
 from airflow_coordination.values.input_errors import InvalidInputError
+
+__all__ = ["ShardEnd", "at_shard_end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +156,49 @@ class _Planner:
             NewLease(one.id, self.new[one.id], _those(self.lineage, one, there))
             for one in self.lineage.in_order(self.new)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEnd:
+    """What to do.
+
+    :param create: these leases first, in this order.
+    :param complete: then complete the lease; ``False``: the shard is not finished, or the lease is somebody else's.
+    """
+
+    create: tuple[NewLease, ...] = ()
+    complete: bool = False
+
+
+def at_shard_end(
+    children: Iterable[Shard],
+    leased: Collection[str],
+    position: Position = TRIM_HORIZON,
+    *,
+    read_to_end: bool = True,
+    held: bool = True,
+) -> ShardEnd:
+    """Return what the holder of a lease does when its source says that the shard ends here.
+
+    It creates the children that can be created, blocked by their parents, and completes. It never waits for a child:
+    the child of a merge whose other parent has no lease is left to the next
+    :func:`~airflow_coordination.planning.shards.plan`, which starts the missing parent first. Source: KCL, ``ShutdownTask``;
+        there such a lease is tried again for ever and cannot
+    end.
+
+    :param children: what the source lists as the shard's children, with *all* their parents (Kinesis: ``ChildShards``);
+        empty where it lists none, then the next plan finds them. Empty also where leases are missing that others wait
+        for, as after an old backup: only a plan sees the whole lineage.
+    :param leased: every shard that has a lease, finished or not, the ending one among them.
+    :param position: where the ending lease itself began. Its children begin at their first record, but never before an
+        AT_TIMESTAMP (the KCL's always begin at TRIM_HORIZON, and read what came before the time).
+    :param read_to_end: whether everything up to the end is saved; otherwise nothing is done.
+    :param held: whether the lease is still the caller's own; the store's fence says so once more.
+    :raises InvalidInputError: when a child is there twice.
+    """
+    if not (read_to_end and held):
+        return ShardEnd()
+    there = frozenset(leased)
+    wanted = [one for one in by_id(children).values() if one.id not in there and there.issuperset(one.parents)]
+    wanted.sort(key=lambda one: one.place)
+    return ShardEnd(tuple(NewLease(one.id, position.of_descendants, one.parents) for one in wanted), complete=True)

@@ -1,0 +1,1 @@
+"""Pure decisions: everything is an argument, also the time; no store, no client, no clock."""
