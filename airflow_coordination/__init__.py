@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_coordination.leases.coordinator import SourceCoordinator
     from airflow_coordination.leases.lease import Lease
+    from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
     from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
     from airflow_coordination.spark.application import partition_application
     from airflow_coordination.spark.completed import read_completed
     from airflow_coordination.spark.draining import drain
-    from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
     from airflow_coordination.stores.opening import open_store
     from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, PartitionUpdateError
     from airflow_coordination.values.input_errors import CoordinationError

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from airflow_coordination.leases.outcomes import Close
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Close
 
 
 @partition_application

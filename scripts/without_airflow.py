@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 import airflow_coordination
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.status import PartitionStatus
 

@@ -24,8 +24,8 @@ from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.monitoring.advice import advise
 from airflow_coordination.monitoring.owners import Holding, owners
-from airflow_coordination.monitoring.parked_errors import grouped
 from airflow_coordination.monitoring.progress import Progress
+from airflow_coordination.monitoring.summaries import grouped
 from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import PartitionStore, follow_ups_of

@@ -25,13 +25,12 @@ from airflow_coordination.board.models import (
 from airflow_coordination.board.visibility import VisibleSource
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
-from airflow_coordination.leases.explaining.records_told import UNREADABLE, records_told
-from airflow_coordination.monitoring.accounting import lines
+from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.counts import counted as summed_up
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
-from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.monitoring.summaries import lines, summary
 from airflow_coordination.monitoring.timeline import Event, Timeline
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.partition import Partition

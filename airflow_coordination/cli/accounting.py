@@ -8,7 +8,7 @@ from dataclasses import asdict
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.monitoring.accounting import Line, lines
+from airflow_coordination.monitoring.summaries import Line, lines
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.errors import PartitionNotFoundError

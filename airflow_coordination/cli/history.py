@@ -7,8 +7,7 @@ from argparse import Namespace
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.task_log import task_log
-from airflow_coordination.leases.explaining.records_told import records_told
-from airflow_coordination.leases.explaining.wording import span
+from airflow_coordination.leases.explaining.wording import records_told, span
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.values.errors import PartitionNotFoundError

@@ -12,7 +12,7 @@ from typing import Final
 from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
-from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.leases.moving import Moved
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export

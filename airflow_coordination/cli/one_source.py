@@ -15,8 +15,8 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import owners
-from airflow_coordination.monitoring.parked_errors import ErrorGroup, grouped
 from airflow_coordination.monitoring.states import PARKED, by_state
+from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed

@@ -12,7 +12,7 @@ from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_logs
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
-from airflow_coordination.leases.explaining.records_told import UNREADABLE, records_told
+from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import began
 from airflow_coordination.monitoring.selection import listed

@@ -10,7 +10,7 @@ from typing import Final
 from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
-from airflow_coordination.leases.retention import Purged
+from airflow_coordination.leases.cleaning import Purged
 from airflow_coordination.values.input_errors import SettingsError
 
 _AGE: Final = re.compile(r"(\d{1,6})d")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Complete
 
 
 @partition_application

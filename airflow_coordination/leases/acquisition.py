@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from airflow_coordination.leases.ending_requests import GiveUpRequest
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.settle import Settler, not_owned
+from airflow_coordination.leases.confirm import Settler, not_owned
+from airflow_coordination.leases.lease import GiveUpRequest, Lease
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore

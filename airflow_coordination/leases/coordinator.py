@@ -7,22 +7,20 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.leases.acquisition import after_completion
+from airflow_coordination.leases.cleaning import Retention
+from airflow_coordination.leases.counting import Lag, RecordMetrics
 from airflow_coordination.leases.creation import Creation
-from airflow_coordination.leases.ending_requests import (
+from airflow_coordination.leases.follow_ups import FollowingUp
+from airflow_coordination.leases.lease import (
     CloseRequest,
     CompleteRequest,
     EndRequest,
     FailRequest,
     GiveUpRequest,
+    Lease,
 )
-from airflow_coordination.leases.following_up import FollowingUp
-from airflow_coordination.leases.lag import Lag
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.members import Members
-from airflow_coordination.leases.record_metrics import RecordMetrics
-from airflow_coordination.leases.retention import Retention
 from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.leases.wanting import Wanting
+from airflow_coordination.leases.workers import Members, Wanting
 from airflow_coordination.protocol.follow_up import check_text
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition

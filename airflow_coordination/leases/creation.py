@@ -12,9 +12,8 @@ from typing import Any, cast
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
-from airflow_coordination.leases.ending_requests import GiveUpRequest
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.lease import GiveUpRequest, Lease
 from airflow_coordination.leases.supply import (
     SourceView,
     Supplier,

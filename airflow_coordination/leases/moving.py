@@ -12,17 +12,19 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
-from airflow_coordination.leases.overview import Overview
-from airflow_coordination.leases.pausing import Pausing
+from airflow_coordination.leases.looking import Overview
+from airflow_coordination.leases.people import Pausing, PeopleActions
 from airflow_coordination.protocol.pages import Read, every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import pause_holds_after
 from airflow_coordination.protocol.remedies import typed
-from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.results import Answer, HeadRecord
+from airflow_coordination.protocol.writes import Create, NewPartition, Place
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.names import GLOBAL_STATE_KEY
-from airflow_coordination.values.status import ASSIGNED, UNASSIGNED, Rank
+from airflow_coordination.values.status import ASSIGNED, UNASSIGNED, PartitionStatus, Rank
 
 _PAGE: Final = 500
 _SECOND: Final = timedelta(seconds=1)
@@ -140,3 +142,124 @@ def is_fresh(one: Partition) -> bool:
 def _is_long(key: str) -> bool:
     """Return whether a store may shorten a key, so that it stands at another place among the head records."""
     return len(key.encode()) > _LONG
+
+
+_FORGOTTEN: Final = ("import", "it was deleted where it comes from; its output is still read")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of some lives.
+
+    :param here: how many partitions have their life here, from now on or since an earlier try.
+    :param different: keys of those that were here already with another life; they are left as they are.
+    """
+
+    here: int = 0
+    different: tuple[str, ...] = ()
+
+    def __add__(self, other: Moved) -> Moved:
+        return Moved(self.here + other.here, self.different + other.different)
+
+
+class SettlingIn(Moving, PeopleActions):
+    """The part of :class:`SourceCoordinator` that lets lives of another store go on here."""
+
+    def wait_until_paused(self) -> None:
+        """Wait until a pause holds in every process: on DynamoDB each asks only now and then.
+
+        :raises PartitionUpdateError: when the source is not paused.
+        """
+        pause = self.current_pause()
+        if not pause.paused or pause.at is None:
+            raise self.not_at_rest("is not paused", "pause")
+        while (left := pause.at + pause_holds_after(self.store) - self.store.now()) > timedelta(0):
+            self._clock.sleep(min(left, _SECOND).total_seconds())
+
+    def settle_in(self, lives: Sequence[Life], op: str) -> Moved:
+        """Create what is not here yet, and give it the life that it had; what is here already stays as it is.
+
+        Repeated, it goes on where it was interrupted.
+
+        :param lives: in the order in which they were created there, at most ``store.create_page``.
+        :param op: the operation that creates them, the same when it is repeated.
+        :raises PartitionUpdateError: when the source is not paused.
+        """
+        if not self.current_pause().paused:
+            raise self.not_at_rest("is not paused", "pause")
+        return self._settle_in(lives, op, self._source_id)
+
+    def settle_supplier_in(self, life: Partition, op: str) -> Moved:
+        """Let the supplier remember here what it remembered there; see :meth:`settle_in`."""
+        return self._settle_in([Life(life.key, life)], op, self._global_id)
+
+    def _settle_in(self, lives: Sequence[Life], op: str, source: str) -> Moved:
+        create = Create(source=source, op=op, partitions=tuple(map(_created, lives)))
+        mine = self._settler.repeat("create partitions", lambda: self.store.create(create)).created == len(lives)
+        different = tuple(life.key for life in lives if not self._goes_on(life, op if mine else None, source))
+        return Moved(len(lives) - len(different), different)
+
+    def _goes_on(self, life: Life, created: str | None, source: str) -> bool:
+        """Return whether a life goes on here.
+
+        :param created: the operation that has created it, ``None`` where that is not known.
+        """
+        seen = None if created else self._settler.read(source, life.key)
+        if life.partition is None:
+            return self._leaves_its_output(life, seen, created, source)
+        wanted = replace(life.partition, source=source)
+        if seen is not None and not (is_fresh(seen) and _same_work(seen, wanted)):
+            return _alike(seen, wanted)
+        if life.is_fresh:
+            return True
+        answer = self._place(life, wanted, seen.create_op if seen else created)
+        return answer.applied or (answer.partition is not None and _alike(answer.partition, wanted))
+
+    def _leaves_its_output(self, life: Life, seen: Partition | None, created: str | None, source: str) -> bool:
+        """Return whether the output of a partition that was deleted is read here.
+
+        The head records come with a completion, which is deleted again; or to what a supplier has created anew here.
+        """
+        newest = max(life.heads, key=lambda head: head.token)
+        past = Partition(
+            source=source,
+            key=life.key,
+            status=PartitionStatus.COMPLETED,
+            token=newest.token,
+            nonce=newest.op,
+            last_op=newest.op,
+            generation=newest.generation,
+            created_at=newest.published_at or self.store.now(),
+        )
+        if seen is not None and is_fresh(seen):
+            past = replace(past, status=UNASSIGNED, available_at=seen.available_at, generation=seen.generation)
+        if seen is None or is_fresh(seen):
+            answer = self._place(life, past, seen.create_op if seen else created)
+            seen = past if answer.applied else answer.partition
+        if seen is None or not (seen.deleted or seen.last_op == past.last_op):
+            return False
+        if not seen.deleted and seen.status is PartitionStatus.COMPLETED:
+            self.delete(life.key, *_FORGOTTEN)
+        return True
+
+    def _place(self, life: Life, wanted: Partition, created: str | None) -> Answer:
+        heads = tuple(replace(head, source=wanted.source) for head in life.heads)
+        write = Place(source=wanted.source, key=life.key, created=created or "", life=wanted, heads=heads)
+        return self._settler.repeat(f"place {life.key!r}", lambda: self.store.place(write))
+
+
+def _created(life: Life) -> NewPartition:
+    one = life.partition
+    if one is None:
+        return NewPartition(key=life.key, payload_text=None, priority=0)
+    return NewPartition(key=life.key, payload_text=one.payload_text, priority=one.priority, parents=one.parents)
+
+
+def _same_work(one: Partition, other: Partition) -> bool:
+    return (one.payload_text, one.priority) == (other.payload_text, other.priority)
+
+
+def _alike(seen: Partition, wanted: Partition) -> bool:
+    """Return whether what is here is that life, placed by an earlier try, or created by it."""
+    same = (seen.token, seen.nonce, seen.last_op) == (wanted.token, wanted.nonce, wanted.last_op)
+    return not seen.deleted and _same_work(seen, wanted) and same

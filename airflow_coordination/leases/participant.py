@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from airflow_coordination.leases.acquisition import Acquisition
+from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.settle import Settler
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
 from airflow_coordination.protocol.port import PartitionStore

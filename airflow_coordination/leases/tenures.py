@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from airflow_coordination.leases.ending_requests import EndRequest, Tenure
-from airflow_coordination.leases.lease import Chain, Lease
-from airflow_coordination.leases.settle import Settler, not_owned
+from airflow_coordination.leases.confirm import Settler, not_owned
+from airflow_coordination.leases.lease import Chain, EndRequest, Lease, Tenure
 from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.steps import due_at
+from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.errors import first_line
+from airflow_coordination.values.failing import alike
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -46,3 +51,71 @@ def _next(partition: Partition, now: datetime) -> tuple[str | None, datetime | N
     if partition.status is PartitionStatus.UNASSIGNED:
         return "it can be acquired", None if overdue else due
     return None, None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorGroup:
+    """Partitions that were parked with the same error.
+
+    :param error: the first line of one of them, printable.
+    :param like: what all their errors have in common from the beginning on; empty when that is nothing.
+    :param number: how many.
+    :param key: one of them.
+    :param since: since when the first of them is parked, as far as the partitions tell.
+    """
+
+    error: str
+    like: str
+    number: int
+    key: str
+    since: datetime | None = None
+
+
+def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
+    """Return the errors of parked partitions, the most frequent first."""
+    groups_of: dict[str, list[Partition]] = {}
+    for each in parked:
+        groups_of.setdefault(alike(each.last_error, each.key), []).append(each)
+    groups = [_group(each) for each in groups_of.values()]
+    return sorted(groups, key=lambda group: (-group.number, group.error))
+
+
+def _group(found: list[Partition]) -> ErrorGroup:
+    texts = [(each.last_error or "").strip().partition("\n")[0] for each in found]
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
+    like = "".join(char for char, _ in same)
+    since = min(filter(None, (each.updated_at for each in found)), default=None)
+    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since)
+
+
+def _said(partition: Partition) -> str:
+    return first_line(partition.last_error, "without an error")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One count.
+
+    :param count: what was counted.
+    :param sink: of which sink, ``None`` for the records as a whole.
+    :param records: how many.
+    """
+
+    count: str
+    sink: str | None
+    records: int
+
+
+def lines(counted: Accounting) -> Iterator[Line]:
+    """Yield what became of the records, then of what each sink was owed: in each part the first line is the sum."""
+    yield Line("read", None, counted.read)
+    yield Line("delivered everywhere", None, counted.delivered_everywhere)
+    for reason, count in sorted(counted.dropped.items()):
+        yield Line(f"dropped: {reason}", None, count)
+    yield Line("unrouted", None, counted.unrouted)
+    yield Line("dead-lettered", None, counted.dead_lettered)
+    yield Line("failed", None, counted.failed)
+    for name, sink in sorted(counted.sinks.items()):
+        parts = ("owed", "delivered", "dead-lettered", "failed")
+        for part, count in zip(parts, sink.values(), strict=True):
+            yield Line(part, name, count)

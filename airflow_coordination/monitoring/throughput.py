@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.monitoring.rates import Rate, rate_of
+from airflow_coordination.monitoring.progress import Rate, rate_of
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.values.status import PartitionStatus

@@ -20,7 +20,7 @@ from airflow_coordination.hooks.identity import owner_of
 from airflow_coordination.hooks.retries import default_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.hooks.text_fields import TextFields
-from airflow_coordination.leases.waiting.conclusion import (
+from airflow_coordination.monitoring.waiting.conclusion import (
     Conclusion,
     OnIdle,
     OnParked,
@@ -29,8 +29,8 @@ from airflow_coordination.leases.waiting.conclusion import (
     WaitTerms,
     WaitVerdict,
 )
-from airflow_coordination.leases.waiting.idleness import Idleness
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.idleness import Idleness
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.sensors.reschedule_memory import RescheduleMemory
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.leases.waiting.idleness import Idleness
+from airflow_coordination.monitoring.waiting.idleness import Idleness
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from airflow_coordination.follow_ups.offsets import CommitOffsets
     from airflow_coordination.follow_ups.url import CallUrl
     from airflow_coordination.follow_ups.visibility import ShowMessages
+    from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
     from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
     from airflow_coordination.sinks.files import FileSink
     from airflow_coordination.sinks.http import HttpSink
@@ -27,21 +28,20 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.kafka import KafkaRange, KafkaRangeError, read_range
     from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches, shard
     from airflow_coordination.spark.lease import PartitionLease
-    from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
 _HOMES = {
     "Acknowledgment": "airflow_coordination.spark.delivery",
     "CallUrl": "airflow_coordination.follow_ups.url",
-    "Close": "airflow_coordination.spark.outcomes",
+    "Close": "airflow_coordination.leases.outcomes",
     "CommitOffsets": "airflow_coordination.follow_ups.offsets",
-    "Complete": "airflow_coordination.spark.outcomes",
+    "Complete": "airflow_coordination.leases.outcomes",
     "DataPrepperDeadLetters": "airflow_coordination.sinks.data_prepper",
     "DeadLetters": "airflow_coordination.spark.destinations",
     "DeleteMessages": "airflow_coordination.follow_ups.messages",
     "DeleteObjects": "airflow_coordination.follow_ups.objects",
     "Drained": "airflow_coordination.spark.draining",
     "FileSink": "airflow_coordination.sinks.files",
-    "GiveUp": "airflow_coordination.spark.outcomes",
+    "GiveUp": "airflow_coordination.leases.outcomes",
     "HttpSink": "airflow_coordination.sinks.http",
     "KafkaRange": "airflow_coordination.spark.kafka",
     "KafkaRangeError": "airflow_coordination.spark.kafka",

@@ -19,6 +19,7 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, HandOver
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import PartitionOutcome
 from airflow_coordination.outputs.storage import normal_root
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.spark.balance import Balance
@@ -30,7 +31,6 @@ from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import OneByOne
-from airflow_coordination.spark.outcomes import PartitionOutcome
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction

@@ -15,7 +15,7 @@ from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.members import Membership
+from airflow_coordination.leases.workers import Membership
 from airflow_coordination.planning.shares import LOOKS, Free, shares, wish
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.fence import Fence

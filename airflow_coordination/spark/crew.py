@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.budget import Budget, Following
 from airflow_coordination.spark.crew_stops import Stops
 from airflow_coordination.spark.error_text import error_text
@@ -24,7 +25,6 @@ from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.member_threads import check_threads, member_thread
 from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
-from airflow_coordination.spark.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why

@@ -8,11 +8,11 @@ from typing import cast
 
 from airflow_coordination.acknowledgments.errors import MEND_THE_SINK, MORE_TIME, ONCE_MORE, NegativeAcknowledgmentError
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sinks.protocol import SinkTask
 from airflow_coordination.spark.delivery import Acknowledgment, Delivery
 from airflow_coordination.spark.error_text import error_text
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 from airflow_coordination.spark.routing import Routing
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Fence

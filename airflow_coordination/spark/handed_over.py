@@ -10,8 +10,14 @@ import os
 from dataclasses import dataclass, field
 from typing import Final
 
-from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, Envelope
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, from_word
+from airflow_coordination.leases.handover import (
+    ENVELOPE_VARIABLE,
+    HANDOVER_VARIABLE,
+    STORE_VARIABLE,
+    Envelope,
+    HandOver,
+    from_word,
+)
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.scrubbing import know
 

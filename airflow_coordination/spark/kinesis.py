@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.outputs.storage import delete
 from airflow_coordination.spark import shipping
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome
 from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.shard_ending import create_children, is_gone
 from airflow_coordination.spark.shard_reader import SCHEMA, Landing, ShardPart, ShardReader

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Heeds, Lease
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
@@ -25,7 +26,6 @@ from airflow_coordination.spark.interruption import Interrupted, Interruption, J
 from airflow_coordination.spark.jobs import SparkJobs
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.measuring import measured
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.spark.session import has_jvm, note_on_locale, usable
 from airflow_coordination.values.errors import (

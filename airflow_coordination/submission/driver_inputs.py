@@ -11,8 +11,7 @@ from typing import Final, Never
 from airflow_coordination.hooks.amazon import for_driver_elsewhere
 from airflow_coordination.hooks.connection import StoreConnection, dynamodb_options, store_text
 from airflow_coordination.hooks.single_machine import is_single_machine, single_machine_refusal
-from airflow_coordination.leases.envelope import Envelope
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver, as_word
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, Envelope, HandOver, as_word
 from airflow_coordination.stores.addresses import has_secret, secrets_of
 from airflow_coordination.submission.credential_routes import REMEDIES, Driver, Opens, Route, route_of
 from airflow_coordination.values.input_errors import SettingsError

@@ -17,8 +17,13 @@ from urllib.parse import unquote, urlsplit
 
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, discard
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, report_marker
+from airflow_coordination.leases.handover import (
+    ENVELOPE_VARIABLE,
+    HANDOVER_VARIABLE,
+    STORE_VARIABLE,
+    discard,
+    report_marker,
+)
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.driver_processes import dying_with, end_marked

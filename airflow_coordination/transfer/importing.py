@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.leases.moving import Life, Moved
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.transfer.checking import check_life, check_supplier_life
 from airflow_coordination.transfer.exporting import SUPPLIER

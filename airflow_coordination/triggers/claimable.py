@@ -13,7 +13,7 @@ from airflow.triggers.base import TriggerEvent
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.settings import sweep_interval
-from airflow_coordination.leases.waiting.wake_up import WakeUp
+from airflow_coordination.monitoring.waiting.idleness import WakeUp
 from airflow_coordination.triggers.source import Seen, SourceTrigger, most_hints
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 

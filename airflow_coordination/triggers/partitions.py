@@ -9,7 +9,7 @@ from typing import ClassVar
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import TriggerEvent
 
-from airflow_coordination.leases.waiting.conclusion import (
+from airflow_coordination.monitoring.waiting.conclusion import (
     Conclusion,
     OnIdle,
     OnParked,

@@ -14,7 +14,7 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.values.input_errors import CoordinationError
 
 Seen: TypeAlias = Observation | CoordinationError | AirflowException

@@ -18,8 +18,8 @@ import boto3
 from botocore.config import Config
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from benchmarks.dynamodb.data_prepper import DataPrepper, make_table

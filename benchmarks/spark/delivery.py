@@ -20,12 +20,12 @@ from zipfile import ZipFile
 import psycopg
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.spark.destinations import Publish
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.opening import open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.opening import open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run

@@ -6,9 +6,8 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 
-from airflow_coordination.leases.ending_requests import CloseRequest, CompleteRequest
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.settle import Settler
+from airflow_coordination.leases.confirm import Settler
+from airflow_coordination.leases.lease import CloseRequest, CompleteRequest, Lease
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore

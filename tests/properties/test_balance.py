@@ -85,7 +85,7 @@ class Worker:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_l10_within_twenty_looks_after_the_last_start(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)
     chance, clock = random.Random(seed), FakeClock()
     store = InMemoryStore(clock=clock)
     store.setup()
@@ -120,7 +120,7 @@ def alive(workers: list[Worker], now: int) -> list[Worker]:
 @pytest.mark.parametrize("seed", range(25))
 def test_z1_l10_also_where_answers_come_late_and_workers_leave(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Z1: who had its share meanwhile took at the deadline what it had asked for: 12/12 became 20/4."""
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)
     chance, clock = random.Random(1_000 + seed), FakeClock()
     store = InMemoryStore(clock=clock)
     store.setup()

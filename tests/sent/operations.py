@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.waiting.conclusion import Until, Waiting, WaitTerms
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.values.blocks import Block

@@ -14,6 +14,7 @@ from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.http import HttpSink
 from airflow_coordination.sinks.opensearch import OpenSearchSink
@@ -24,7 +25,6 @@ from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.sources.sql.ranges import sql_ranges
 from airflow_coordination.sources.sqs.notifications import sqs_notifications
 from airflow_coordination.spark.destinations import DeadLetters, Publish
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.hooks.retries import CoordinationRetryPolicy
-from airflow_coordination.leases.waiting.conclusion import Conclusion, WaitVerdict
-from airflow_coordination.leases.waiting.idleness import Idleness
 from airflow_coordination.links.spark_ui import SparkUILink
+from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
+from airflow_coordination.monitoring.waiting.idleness import Idleness
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.pyspark import LeasedPySparkOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
-from airflow_coordination.leases.explaining.above import above
 from airflow_coordination.protocol.follow_up import FORGET
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
@@ -22,6 +21,27 @@ from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.names import split_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
+
+MOST_ABOVE: Final = 20
+"""So many partitions above one are read, its parents first."""
+
+
+def above(partition: Partition, read: Callable[[str], Partition | None]) -> tuple[Partition, ...]:
+    """Return what a partition waits for, and what that waits for itself, nearest first; at most ``MOST_ABOVE``.
+
+    :param read: returns a partition by its key.
+    """
+    found: dict[str, Partition] = {}
+    asked = list(partition.waits_for)
+    for key in asked:
+        if key in found or len(found) == MOST_ABOVE:
+            continue
+        seen = read(key)
+        if seen is not None:
+            found[key] = seen
+            asked += seen.waits_for
+    return tuple(found.values())
+
 
 PLACES: Final = 1_000
 """So far a place in the order is counted."""

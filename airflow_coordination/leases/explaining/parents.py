@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from airflow_coordination.leases.explaining.above import above
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
-from airflow_coordination.leases.explaining.facts import SourceFacts
-from airflow_coordination.leases.explaining.undelivered import told
-from airflow_coordination.leases.explaining.wording import ahead, counted, holder
+from airflow_coordination.leases.explaining.facts import SourceFacts, above
+from airflow_coordination.leases.explaining.wording import ahead, counted, holder, told
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import shown

@@ -14,9 +14,7 @@ from typing import Final
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
 from airflow_coordination.leases.explaining.parents import blocked
-from airflow_coordination.leases.explaining.records_told import records_told
-from airflow_coordination.leases.explaining.undelivered import told
-from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past
+from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past, records_told, told
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.algebra import PLAIN, phantom
 from airflow_coordination.protocol.partition import Partition

@@ -15,8 +15,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.moving import Life
-from airflow_coordination.leases.settling_in import Moved
+from airflow_coordination.leases.moving import Life, Moved
 from airflow_coordination.planning.shards.lineage import Lineage
 from airflow_coordination.planning.shards.plan import NewLease
 from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position

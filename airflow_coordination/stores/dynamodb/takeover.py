@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from airflow_coordination.leases.settle import Attempts
+from airflow_coordination.leases.confirm import Attempts
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it

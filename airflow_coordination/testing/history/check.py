@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_coordination.leases.settle import FORGOTTEN
+from airflow_coordination.leases.confirm import FORGOTTEN
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.testing.history.families import acquired_early
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain

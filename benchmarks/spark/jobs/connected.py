@@ -4,9 +4,9 @@ import sys
 
 from work import write
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.connect import connect_session
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.opening import open_store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.board import acting
-from airflow_coordination.leases.pausing import Pausing
+from airflow_coordination.leases.people import Pausing
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from tests.integration.board.conftest import OURS
 

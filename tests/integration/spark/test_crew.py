@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.leases.outcomes import Complete, GiveUp
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete, GiveUp
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import Outcome, PartitionStatus

@@ -14,6 +14,7 @@ import pytest
 
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
 from airflow_coordination.sinks.files import FileSink
@@ -32,7 +33,6 @@ from airflow_coordination.spark import delivery
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.destinations import DeadLetters, Publish
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Close, Complete
 from airflow_coordination.values.accounting import SinkCounts
 from airflow_coordination.values.errors import DeploymentError
 from airflow_coordination.values.input_errors import InvalidInputError

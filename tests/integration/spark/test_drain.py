@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 from airflow_coordination.values.errors import (
     DeploymentError,
     OutcomeUnknownError,

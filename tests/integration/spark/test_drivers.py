@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from datetime import timedelta
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Task, eventually
 

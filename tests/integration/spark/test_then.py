@@ -14,11 +14,11 @@ from airflow_coordination.follow_ups.doing import follow_up_all
 from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.destinations import Publish
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.settings import Settings

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.sinks.files import FileSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.spark import shipping
@@ -19,7 +20,6 @@ from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.connect import connect_session
 from airflow_coordination.spark.destinations import DeadLetters, Publish
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import SettingsError
 from tests.integration.spark_connect.server import connect_server

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 from opensearchpy import OpenSearch
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.sinks.opensearch import OpenSearchSink
 from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.sinks.protocol import Sink
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Task, eventually

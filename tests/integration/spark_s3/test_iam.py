@@ -14,13 +14,13 @@ from moto.core.authorization import enable_iam_authentication
 from moto.iam.access_control import IAMRequestBase
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.outputs.attempts import Attempt
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.storage import join, write_bytes
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.settings import Settings

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Complete
 from tests.integration.spark.drivers import Task, connector
 
 SECRET = "a-key-for-nobodys-eyes"

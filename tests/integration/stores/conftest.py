@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.ending_requests import Tenure
+from airflow_coordination.leases.lease import Tenure
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores.opening import open_store

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.upkeep import moment_of
-from airflow_coordination.leases import retention
+from airflow_coordination.leases import cleaning as retention
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store

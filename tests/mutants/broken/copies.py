@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "counters add the whole tenure with each save",
-        "leases.record_metrics",
+        "leases.counting",
         "    before, chain.told = chain.told or _NONE, counted\n",
         "    before = _NONE\n",
         "counters of records grow with the number of saves",

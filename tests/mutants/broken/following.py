@@ -21,7 +21,7 @@ def _kit(store: str, test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "a close loses what follows it",
-        "leases.ending_requests",
+        "leases.lease",
         "            then=self.then,\n",
         "",
         "S27: what follows a pass is done by its driver or never",

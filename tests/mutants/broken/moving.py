@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     Mutant(
         "a moved partition is created and never placed",
-        "leases.settling_in",
+        "leases.moving",
         "if life.is_fresh:",
         "if life.is_fresh or created:",
         "S3: what was completed is worked on again",

@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         "an applied pause is read once more",
-        "leases.pausing",
+        "leases.people",
         "        now = answer.pause",
         "        now = self.current_pause()",
         "S6: a pause was applied, and its sender is told that nothing was written",
@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "hints of a paused source",
-        "leases.waiting.observation",
+        "monitoring.waiting.observation",
         "        if self.paused:\n            return []",
         "        if False:\n            return []",
         "X12: a sensor starts tasks that find nothing to do",

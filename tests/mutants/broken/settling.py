@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_SETTLE = "leases.settle"
+_SETTLE = "leases.confirm"
 
 
 def _settling(test: str) -> Tested:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _TENURES = "leases.tenures"
-_REQUESTS = "leases.ending_requests"
+_REQUESTS = "leases.lease"
 
 MUTANTS = (
     Mutant(

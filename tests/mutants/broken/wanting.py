@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "handed over, and recorded as given up",
-        "leases.ending_requests",
+        "leases.lease",
         "outcome = Outcome.HANDED_OVER if self.wanted else Outcome.GIVEN_UP",
         "outcome = Outcome.GIVEN_UP",
         "people: nobody sees why leases move",
@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "own question not recognised",
-        "leases.wanting",
+        "leases.workers",
         "        if answer.applied:\n            return True\n",
         "        return answer.applied\n",
         "S6: a lost answer to a question is taken for no",
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "another one's question taken for one's own",
-        "leases.wanting",
+        "leases.workers",
         " and now.wanted == self.owner.text\n",
         "\n",
         "who asks in vain waits for what another one gets",

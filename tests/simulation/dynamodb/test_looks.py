@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.confirm import Fate, judge
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.settle import Fate, judge
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.writes import End
 from airflow_coordination.stores.dynamodb import items as it

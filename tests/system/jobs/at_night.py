@@ -5,8 +5,8 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Close, Complete
 
 ORDERS = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / "orders"
 LATER = timedelta(hours=8)

@@ -7,8 +7,8 @@ import json
 import time
 from pathlib import Path
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Complete
 
 HALF = 10
 

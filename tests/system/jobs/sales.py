@@ -4,8 +4,8 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
+from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Close, Complete, GiveUp
 
 SEEN = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / f"sales-{os.getpid()}.seen"
 

@@ -20,10 +20,10 @@ from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.follow_ups.visibility import ShowMessages
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.protocol.follow_up import MAX_BYTES, FollowUpError
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.outcomes import Close, Complete
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from tests.unit.sinks.test_http import Server
 

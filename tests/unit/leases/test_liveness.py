@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import pytest
 
+from airflow_coordination.leases.confirm import LONGEST_PAUSE
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.settle import LONGEST_PAUSE
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock

@@ -60,7 +60,7 @@ def test_a_member_is_there_until_it_leaves(join, worker):
 
 
 def test_a_member_that_does_not_renew_is_dead_by_the_stores_clock(join, worker, clock, monkeypatch):
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)  # killed at once
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)  # killed at once
     join("one")
     clock.advance(TIMEOUT - timedelta(microseconds=1))
     assert seen(worker) == [("one", 4)]
@@ -78,7 +78,7 @@ def test_places_are_taken_again_so_that_their_number_does_not_grow(join, worker,
 
 
 def test_the_place_of_a_dead_one_is_taken_however_often_it_died(join, worker, store, clock, monkeypatch):
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)
     for number in range(12):  # more than max_lost_leases: a place is never parked
         join(f"worker {number}")
         clock.advance(TIMEOUT)

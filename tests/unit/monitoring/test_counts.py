@@ -7,9 +7,9 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
-from airflow_coordination.leases.waiting.observation import Observation
 from airflow_coordination.monitoring.counts import Counts, counted, foreseen
 from airflow_coordination.monitoring.progress import Progress
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

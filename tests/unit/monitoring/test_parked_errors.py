@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.monitoring.parked_errors import ErrorGroup, grouped
 from airflow_coordination.monitoring.selection import Filter
+from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 

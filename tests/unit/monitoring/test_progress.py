@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.monitoring.progress import WINDOW, Pace, Progress
-from airflow_coordination.monitoring.rates import Rate, rate_of
+from airflow_coordination.monitoring.progress import WINDOW, Pace, Progress, Rate, rate_of
 from airflow_coordination.protocol.results import Outlook
 
 MINUTE = 60.0

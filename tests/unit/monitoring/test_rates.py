@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.monitoring.rates import BATCHES, rate_of
+from airflow_coordination.monitoring.progress import BATCHES, rate_of
 
 HOUR = timedelta(hours=1)
 STEPS = st.lists(st.tuples(st.timedeltas(timedelta(0), HOUR), st.integers(0, 1000)))

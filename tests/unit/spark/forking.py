@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.spark.outcomes import Complete
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
 from airflow_coordination.stores.opening import open_store
 

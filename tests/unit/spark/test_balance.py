@@ -58,7 +58,7 @@ def store_clock():
 
 @pytest.fixture
 def hire(clock, store_clock, monkeypatch):
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)
     store = InMemoryStore(clock=store_clock)  # leases do not run out while the workers' clock goes on
     store.setup()
     SourceCoordinator(store, "flights", "creates").create_partitions([f"{number:02}" for number in range(12)])

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from airflow_coordination.leases.envelope import ENVELOPE_VARIABLE, Envelope
-from airflow_coordination.leases.handover import STORE_VARIABLE
+from airflow_coordination.leases.handover import ENVELOPE_VARIABLE, STORE_VARIABLE, Envelope
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.values.input_errors import SettingsError
 

@@ -14,9 +14,9 @@ from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.follow_ups.rights import FollowUpRights
 from airflow_coordination.follow_ups.url import CallUrl
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.spark import draining, one_by_one, tenure
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.outcomes import Close, Complete
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.settings import Settings

@@ -14,7 +14,7 @@ from airflow_coordination.testing.clock import FakeClock
 
 def test_small_x9_an_expired_lease_is_held_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is free, and counted once: a worker that is stuck must not look as if it had its share."""
-    monkeypatch.setattr("airflow_coordination.leases.members.Heartbeat.__enter__", lambda self: self)
+    monkeypatch.setattr("airflow_coordination.leases.workers.Heartbeat.__enter__", lambda self: self)
     clock = FakeClock()
     store = InMemoryStore(clock=clock)
     store.setup()

@@ -5,7 +5,7 @@ from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 
 def test_b3_only_lines_with_this_submissions_word_are_reports(monkeypatch):
     """B3: what was the whole marker before is output like any other."""
-    from airflow_coordination.leases.envelope import Envelope
+    from airflow_coordination.leases.handover import Envelope
     from airflow_coordination.submission.credential_routes import Driver
     from airflow_coordination.submission.driver_inputs import DriverInputs
 

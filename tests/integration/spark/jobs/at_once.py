@@ -2,8 +2,8 @@
 
 from signs import here
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Complete
 
 
 @partition_application

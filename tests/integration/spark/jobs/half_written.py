@@ -4,8 +4,8 @@ import time
 
 from signs import here
 
+from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.outcomes import Complete
 
 
 def slowly(rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from airflow_coordination.leases.explaining.records_told import UNREADABLE, in_short, records_told
+from airflow_coordination.leases.explaining.wording import UNREADABLE, in_short, records_told
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import Accounting, Accounts

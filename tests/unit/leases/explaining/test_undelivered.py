@@ -6,7 +6,7 @@ import pytest
 
 from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.leases.explaining.undelivered import told
+from airflow_coordination.leases.explaining.wording import told
 from tests.unit.leases.explaining.values import HOUR, NOW, facts, partition, ring
 
 REMEDY = "Mend the sink, or give dead_letters=… for records that it will never take"

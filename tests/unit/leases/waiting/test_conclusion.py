@@ -6,8 +6,15 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.waiting.conclusion import Conclusion, OnParked, Until, Waiting, WaitTerms, WaitVerdict
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.conclusion import (
+    Conclusion,
+    OnParked,
+    Until,
+    Waiting,
+    WaitTerms,
+    WaitVerdict,
+)
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.values.input_errors import SettingsError
 

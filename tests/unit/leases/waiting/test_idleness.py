@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.waiting import observation
-from airflow_coordination.leases.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
-from airflow_coordination.leases.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting import observation
+from airflow_coordination.monitoring.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
+from airflow_coordination.monitoring.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
+from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock

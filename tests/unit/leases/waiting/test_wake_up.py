@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.waiting.wake_up import WakeUp
+from airflow_coordination.monitoring.waiting.idleness import WakeUp
 
 REMIND_AFTER = 60.0
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Self
 
-from airflow_coordination.leases.waiting.idleness import Idleness
-from airflow_coordination.leases.waiting.observation import Observation
+from airflow_coordination.monitoring.waiting.idleness import Idleness
+from airflow_coordination.monitoring.waiting.observation import Observation
 
 _REMEDY: Final = (
     "Let the tasks before this sensor drain the source (max_leases=None), or leave the rest to a later run "

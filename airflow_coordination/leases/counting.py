@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from airflow_coordination.leases.lease import Chain, Lease
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.metrics import Metric, WorkGauge
 from airflow_coordination.values.accounting import Accounting
 
 _COUNTS: Final[dict[Metric, Callable[[Accounting], int]]] = {
@@ -53,3 +54,26 @@ class RecordMetrics(Participant):
         """Count the records that an accepted step stands for."""
         for metric, number in newly_accepted(lease.chain, counted).items():
             self._count(metric, number)
+
+
+class Lag(Participant):
+    """The part of :class:`SourceCoordinator` that tells how far behind the shards are that it reads."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._behind: dict[str, int] = {}
+        self._telling = threading.Lock()
+
+    def tell_behind(self, key: str, milliseconds: int | None) -> None:
+        """Tell the gauge ``millisBehindLatest``: the furthest of all that this process reads (KCL, per shard).
+
+        :param key: the partition's.
+        :param milliseconds: how far the reading is behind; 0 at the tip, ``None`` when it is over.
+        """
+        with self._telling:
+            if milliseconds is None:
+                self._behind.pop(key, None)
+            else:
+                self._behind[key] = max(0, milliseconds)
+            if self._behind:
+                self._gauge(WorkGauge.BEHIND, max(self._behind.values()))
